@@ -1,0 +1,95 @@
+"""Bytes of a source by offset, whichever way it is reached. For headers: small and few."""
+
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from scenemosaic.errors import InputError, SourceReadError, TransientStoreError
+from scenemosaic.locations import is_http, is_local, is_s3, public_uri, s3_parts
+from scenemosaic.reading_env import READ_TIMEOUT_S, requester_pays, s3_client
+
+_CHUNK_BYTES: Final = 64 << 10
+_CHUNKS_KEPT: Final = 64
+
+
+def range_reader(location: str) -> Callable[[int, int], bytes]:
+    """``read_at(offset, size)`` of a source, in whole chunks, the last few kept.
+
+    Raises SourceReadError, or for a remote source TransientStoreError, naming the
+    source where it cannot be read; it was there when it was pinned.
+    """
+    kept: dict[int, bytes] = {}
+
+    def chunk(number: int) -> bytes:
+        if number not in kept:
+            if len(kept) >= _CHUNKS_KEPT:
+                kept.pop(next(iter(kept)))
+            kept[number] = _fetch(location, number * _CHUNK_BYTES, _CHUNK_BYTES)
+        return kept[number]
+
+    def read_at(offset: int, size: int) -> bytes:
+        if size > _CHUNK_BYTES:
+            return _fetch(location, offset, size)
+        first, last = offset // _CHUNK_BYTES, (offset + max(size, 1) - 1) // _CHUNK_BYTES
+        data = b"".join(chunk(number) for number in range(first, last + 1))
+        return data[offset - first * _CHUNK_BYTES :][:size]
+
+    return read_at
+
+
+def _fetch(location: str, offset: int, size: int) -> bytes:
+    try:
+        if is_s3(location):
+            return _fetch_s3(location, offset, size)
+        if is_http(location):
+            return _fetch_http(location, offset, size)
+        return _fetch_local(location, offset, size)
+    except (OSError, ClientError, BotoCoreError, HTTPException) as error:
+        # An HTTP error's text never holds the URL, and so no signature.
+        kind = SourceReadError if is_local(location) else TransientStoreError
+        raise kind(f"{public_uri(location)}: byte {offset} cannot be read: {error}") from None
+
+
+def _fetch_local(path: str, offset: int, size: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(descriptor, size, offset)
+    finally:
+        os.close(descriptor)
+
+
+def _fetch_s3(location: str, offset: int, size: int) -> bytes:
+    bucket, key = s3_parts(location)
+    extra: dict[str, Any] = {"RequestPayer": "requester"} if requester_pays() else {}
+    wanted = f"bytes={offset}-{offset + size - 1}"
+    try:
+        answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted, **extra)
+    except ClientError as error:
+        if error.response["ResponseMetadata"].get("HTTPStatusCode") == 416:
+            return b""
+        raise
+    data: bytes = answer["Body"].read()
+    return data
+
+
+def _fetch_http(location: str, offset: int, size: int) -> bytes:
+    headers = {"Range": f"bytes={offset}-{offset + size - 1}"}
+    request = urllib.request.Request(location, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=READ_TIMEOUT_S) as answer:
+            if answer.status != 206 and offset:
+                raise InputError(
+                    f"{public_uri(location)}: no ranges of bytes are served: copy it first"
+                )
+            data: bytes = answer.read(size)
+            return data
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416:
+            return b""
+        raise

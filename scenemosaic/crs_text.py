@@ -1,0 +1,45 @@
+"""One spelling of a CRS: an authority's code where the code says exactly the same, else WKT.
+
+WKT text changes between PROJ releases, codes don't: with a code in the plan,
+two installations give one scene the same job ID.
+"""
+
+from functools import lru_cache
+
+from rasterio.crs import CRS
+from rasterio.errors import CRSError
+
+from scenemosaic.errors import InputError
+
+
+@lru_cache(maxsize=64)
+def wkt_of(text: str) -> str:
+    """The WKT of a CRS given as a code (``EPSG:32631``) or as WKT, as spelled here."""
+    return str(_parse(text).to_wkt())
+
+
+@lru_cache(maxsize=64)
+def code_or_wkt(wkt: str) -> str:
+    """``EPSG:32631`` where this code's WKT is ``wkt`` to the letter, else ``wkt`` itself."""
+    code = _code(_parse(wkt))
+    return code if code is not None and wkt_of(code) == wkt else wkt
+
+
+def normal_wkt(crs: CRS) -> str:
+    """The WKT of ``crs``, or of the code that says the same: independent of a file's citation."""
+    code = _code(crs)
+    if code is not None and CRS.from_string(code) == crs:
+        return wkt_of(code)
+    return str(crs.to_wkt())
+
+
+def _code(crs: CRS) -> str | None:
+    authority = crs.to_authority(confidence_threshold=100)
+    return None if authority is None else f"{authority[0]}:{authority[1]}"
+
+
+def _parse(text: str) -> CRS:
+    try:
+        return CRS.from_string(text)
+    except CRSError as error:
+        raise InputError(f"not a CRS: {text:.120}: {error}") from error

@@ -1,0 +1,98 @@
+"""Somebody else's tile stands at the key: the same bytes, the same pixels, or neither."""
+
+import hashlib
+import logging
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from rasterio.io import MemoryFile
+
+from scenemosaic.commit import Committed, retrying
+from scenemosaic.errors import Diverged, ForeignObject
+from scenemosaic.grid import Window
+from scenemosaic.recipe import Recipe
+from scenemosaic.session import JobSpec, Session
+from scenemosaic.tiff import ifd
+from scenemosaic.tiff.layout import LevelShape
+from scenemosaic.tiff.runs import Sizes, run_bytes
+from scenemosaic.tile import EncodedTile, window_shapes
+
+_log = logging.getLogger(__name__)
+
+
+def adopt(
+    session: Session, spec: JobSpec, window: Window, ours: EncodedTile, committed: Committed
+) -> tuple[EncodedTile, int]:
+    """What the row has to describe: the tile as stored. And 1 where its bytes are not ours.
+
+    Other bytes of the same pixels are a warning with both checksums. Raises
+    Diverged for other pixels, ForeignObject for an object that is no such tile.
+    """
+    stored = committed.stored
+    theirs = stored.metadata["sha256"]
+    if theirs == ours.sha256:
+        return ours, 0
+    uri = session.store.object_uri(stored.key)
+    data = retrying(
+        lambda: session.store.get(stored.key, etag=stored.etag), session.policy, session.effects
+    )
+    if hashlib.sha256(data).hexdigest() != theirs:
+        raise ForeignObject(f"{uri}: its bytes are not those of its own checksum {theirs}")
+    tile = read_tile(data, window, spec.plan.recipe, uri)
+    if not same_pixels(ours.data, data):
+        raise Diverged(
+            f"{uri} holds other pixels than this run computed for job {spec.plan.job_id}: "
+            f"SHA-256 stored {theirs}, computed {ours.sha256}; the stored tile was kept"
+        )
+    _log.warning("%s: same pixels, other bytes: stored %s, computed %s", uri, theirs, ours.sha256)
+    return tile, 1
+
+
+def read_tile(data: bytes, window: Window, recipe: Recipe, uri: str) -> EncodedTile:
+    """A tile described from its own bytes; ForeignObject where it is not laid out as ours."""
+    shapes = window_shapes(window, recipe)
+    sizes = _sizes(ifd.parse(data), shapes, uri)
+    lengths = [run_bytes(level) for level in sizes]
+    ends = len(data) - np.cumsum([0, *lengths])
+    if ends[-1] <= 0:
+        raise ForeignObject(f"{uri} is not laid out as a tile of this job")
+    crc = tuple(zlib.crc32(data[start:end]) for end, start in pairwise(ends.tolist()))
+    return EncodedTile(data, hashlib.sha256(data).hexdigest(), tuple(sizes), crc)
+
+
+def _sizes(
+    directories: Sequence[ifd.Directory], shapes: Sequence[LevelShape], uri: str
+) -> list[Sizes]:
+    counts = [
+        np.array(directory[ifd.TILE_BYTE_COUNTS].values(), np.uint32)
+        for directory in directories
+        if ifd.TILE_BYTE_COUNTS in directory
+    ]
+    per_level = 2 if shapes[0].has_mask else 1
+    grouped = [np.concatenate(counts[i : i + per_level]) for i in range(0, len(counts), per_level)]
+    if [level.size for level in grouped] != [shape.blocks for shape in shapes]:
+        raise ForeignObject(f"{uri} does not have the levels and blocks of a tile of this job")
+    return grouped
+
+
+def same_pixels(one: bytes, other: bytes) -> bool:
+    """Whether two tiles hold the same pixels and masks at every level."""
+    with MemoryFile(one) as left, left.open(driver="GTiff") as dataset:
+        levels = len(dataset.overviews(1))
+    return all(_same_level(one, other, level) for level in range(-1, levels))
+
+
+def _same_level(one: bytes, other: bytes, level: int) -> bool:
+    option = {} if level < 0 else {"overview_level": level}
+    with (
+        MemoryFile(one) as left,
+        MemoryFile(other) as right,
+        left.open(driver="GTiff", **option) as a,
+        right.open(driver="GTiff", **option) as b,
+    ):
+        pixels_a, pixels_b = a.read(), b.read()
+        inexact = pixels_a.dtype.kind in "fc"
+        same_masks = bool((a.dataset_mask() == b.dataset_mask()).all())
+        return same_masks and np.array_equal(pixels_a, pixels_b, equal_nan=inexact)

@@ -1,0 +1,93 @@
+"""Errors, grouped by what a handler does about them.
+
+A lost race is a value (see :mod:`scenemosaic.commit`), never one of these.
+``kind`` is stable and may be matched on; ``exit_code`` is the command line's.
+"""
+
+from typing import ClassVar
+
+
+class SceneMosaicError(Exception):
+    """Base of every error that this project raises on purpose."""
+
+    kind: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 1
+    retryable: ClassVar[bool] = False
+
+
+class InputError(SceneMosaicError):
+    """Fix the input: bad usage or a source that planning refuses. Nothing was written."""
+
+    kind = "input"
+    exit_code = 2
+
+
+class IncompleteError(SceneMosaicError):
+    """Run again or repair: a window is missing or failed, or verification failed."""
+
+    kind = "incomplete"
+    exit_code = 3
+
+
+class SourceReadError(IncompleteError):
+    """A source failed to decode for a window, or changed after it was pinned."""
+
+    kind = "source-read"
+
+
+class ConflictError(SceneMosaicError):
+    """A person decides: somebody else's object or a newer version stands there."""
+
+    kind = "conflict"
+    exit_code = 4
+
+
+class ForeignObject(ConflictError):
+    """The key holds an object that is not ours; it is never adopted."""
+
+    kind = "foreign-object"
+
+
+class Diverged(ConflictError):
+    """Two writers made other pixels for the same key."""
+
+    kind = "diverged"
+
+
+class StoreError(SceneMosaicError):
+    """A store, permission or network fault."""
+
+    kind = "store"
+    exit_code = 5
+
+
+class TransientStoreError(StoreError):
+    """Try again. For a write: ambiguous, it may have landed or may land later."""
+
+    kind = "transient"
+    retryable = True
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.args[0], self.retry_after_s)
+
+
+class PermanentStoreError(StoreError):
+    """Give up: bad request, no permission, no such bucket or table."""
+
+    kind = "permanent"
+
+
+class MissingCapability(PermanentStoreError):
+    """The store or manifest does not offer what was asked of it."""
+
+    kind = "missing-capability"
+
+
+class MissingSchema(PermanentStoreError):
+    """The manifest's table or schema is not there: ``scenemosaic init`` makes it."""
+
+    kind = "missing-schema"

@@ -1,0 +1,162 @@
+"""What planning refuses, by name and with what to do, from headers alone.
+
+Every check raises InputError with the reason; the caller puts the file's name in
+front. What is handled is returned as notes.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from rasterio.enums import Interleaving, MaskFlags
+from rasterio.io import DatasetReader
+
+from scenemosaic.errors import InputError
+from scenemosaic.metadata import transform_of
+from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.tiff_structure import TiffImage
+
+MAX_BLOCK_BYTES: Final = 1 << 30
+_IDENTITY: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+_COMPLEX_INTEGER_NAMES: Final = {32: "CInt16", 64: "CInt32"}
+
+
+def check_header(dataset: DatasetReader, images: Sequence[TiffImage]) -> list[str]:
+    """Refuse what cannot become a mosaic equal to its source; notes on what can.
+
+    ``images`` is the TIFF's own structure, empty for other formats.
+    """
+    _check_files(dataset)
+    _check_dtypes(dataset, images)
+    _check_bits(dataset, images)
+    _check_place(dataset)
+    _check_nodata(dataset)
+    _check_masks(dataset, images)
+    _check_block_bytes(dataset, images)
+    return _notes(dataset)
+
+
+def _check_files(dataset: DatasetReader) -> None:
+    further = [name for name in dataset.files if name != dataset.name]
+    if further and not dataset.name.startswith(("s3://", "http")):
+        raise InputError(
+            f"it needs further files ({', '.join(further)}), and a pin covers one: "
+            "make a GeoTIFF of it with gdal_translate"
+        )
+    several = len(dataset.subdatasets)
+    if several > 1:
+        raise InputError(
+            f"it holds {several} images and one is wanted: "
+            "take one with gdal_translate GTIFF_DIR:1:…"
+        )
+
+
+def _check_dtypes(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
+    dtypes = sorted({str(dtype) for dtype in dataset.dtypes})
+    if len(dtypes) > 1:
+        raise InputError(f"its bands have different types ({', '.join(dtypes)}): write one type")
+    complex_integer = bool(images) and images[0].complex_integer
+    if complex_integer or dtypes[0] == "complex_int16":
+        bits = images[0].bits[0] if images else 32
+        name = _COMPLEX_INTEGER_NAMES.get(bits, "CInt16")
+        raise InputError(
+            f"its pixels are complex integers ({name}), which rasterio does not keep: "
+            "convert them with gdal_translate -ot CFloat32"
+        )
+    if dtypes[0] not in ITEM_SIZES:
+        raise InputError(
+            f"pixels of type {dtypes[0]} are not read: use one of {', '.join(ITEM_SIZES)}"
+        )
+
+
+def _check_bits(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
+    whole = 8 * ITEM_SIZES[dataset.dtypes[0]]
+    said = {dataset.tags(band, ns="IMAGE_STRUCTURE").get("NBITS") for band in dataset.indexes}
+    bits = {int(text) for text in said if text} | (set(images[0].bits) if images else set())
+    odd = sorted(bits - {whole})
+    if odd:
+        raise InputError(
+            f"its samples have NBITS={odd[0]} in {dataset.dtypes[0]}, which is not kept yet: "
+            f"write all {whole} bits with gdal_translate -co NBITS={whole}"
+        )
+
+
+def _check_place(dataset: DatasetReader) -> None:
+    gcps, _ = dataset.gcps
+    if gcps:
+        raise InputError(
+            f"it is placed by {len(gcps)} ground control points, which are not kept: "
+            "warp it to a grid with gdalwarp first"
+        )
+    if dataset.rpcs is not None:
+        raise InputError("it is placed by an RPC model, which is not kept: orthorectify it first")
+    transform = transform_of(dataset)
+    missing = [name for name, absent in _absent(dataset, transform) if absent]
+    if missing:
+        raise InputError(
+            f"it has no georeferencing ({' and no '.join(missing)}; side files are not read): "
+            "set it with gdal_edit.py -a_srs … -a_ullr …"
+        )
+    a, b, _c, d, e, _f = transform
+    if not all(map(math.isfinite, transform)) or a * e == b * d:
+        raise InputError(f"its transform {transform} has no area: set another with gdal_edit.py")
+
+
+def _absent(
+    dataset: DatasetReader, transform: tuple[float, ...]
+) -> tuple[tuple[str, bool], tuple[str, bool]]:
+    no_crs = dataset.crs is None or not dataset.crs.to_wkt()
+    return ("CRS", no_crs), ("transform", transform == _IDENTITY)
+
+
+def _check_nodata(dataset: DatasetReader) -> None:
+    values = [repr(value) for value in dataset.nodatavals]
+    if len(set(values)) > 1:
+        raise InputError(
+            f"its bands have different nodata ({', '.join(dict.fromkeys(values))}), "
+            "and a GeoTIFF holds one: set one for all with gdal_edit.py -a_nodata"
+        )
+    if "NODATA_VALUES" in dataset.tags():
+        raise InputError(
+            "its nodata is a tuple over all bands (NODATA_VALUES), which is not kept: "
+            "turn it into a mask with gdal_translate -b mask"
+        )
+
+
+def _check_masks(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
+    flags = dataset.mask_flag_enums
+    if any(not flag for flag in flags):
+        raise InputError("its bands have masks of their own: keep one mask for all bands")
+    masked = [flag == [MaskFlags.per_dataset] for flag in flags]
+    if any(masked) != all(masked):
+        raise InputError("some of its bands are masked and some are not: keep one mask for all")
+    soft = [image.bits[0] for image in images if image.is_mask and set(image.bits) != {1}]
+    if soft:
+        raise InputError(f"its mask has {soft[0]} bits, and only masks of one bit are kept")
+
+
+def _check_block_bytes(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
+    height, width = dataset.block_shapes[0]
+    together = 1 if dataset.interleaving == Interleaving.band else dataset.count
+    size_bytes = height * width * together * ITEM_SIZES[dataset.dtypes[0]]
+    if images and images[0].compressed:
+        # GDAL shows one large strip as rows, and decodes it from its start for each window.
+        (width, height), size_bytes = images[0].block_px, images[0].block_bytes
+    if size_bytes > MAX_BLOCK_BYTES:
+        raise InputError(
+            f"one of its blocks ({width} x {height} pixels) takes {size_bytes / 2**30:.1f} GiB "
+            f"when decoded, more than {MAX_BLOCK_BYTES >> 30} GiB: "
+            "tile it with gdal_translate -co TILED=YES"
+        )
+
+
+def _notes(dataset: DatasetReader) -> list[str]:
+    a, b, _c, d, e, _f = transform_of(dataset)
+    notes = []
+    if b or d:
+        notes.append("its grid is rotated or sheared: kept as it is")
+    elif e > 0 or a < 0:
+        notes.append("its rows run south to north (or columns east to west): kept as it is")
+    if dataset.block_shapes[0][1] >= dataset.width > dataset.block_shapes[0][0] * 64:
+        notes.append("it is stored in strips: every window reads whole rows")
+    return notes

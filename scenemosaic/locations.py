@@ -1,0 +1,94 @@
+"""Where a source lies: a local path, ``s3://bucket/key`` or ``https://host/path``.
+
+A location may hold a signature in its query; :func:`public_uri` is what may be
+shown, stored and hashed.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from scenemosaic.errors import InputError
+
+FORMS: Final = "a path, s3://bucket/key or https://host/path"
+_HTTP: Final = ("http", "https")
+
+
+def canonical_location(text: str) -> str:
+    """The location to open: an absolute path, or the URI with its query.
+
+    Raises InputError for other schemes and for users and passwords in URIs.
+    """
+    if "\0" in text or not text:
+        raise InputError(f"not a source: {text!r}; give {FORMS}")
+    if "://" not in text or text.startswith(("/", ".")):
+        return os.path.abspath(text)
+    parts = _split(text)
+    if parts.scheme == "file":
+        if parts.netloc not in ("", "localhost"):
+            raise InputError(f"{text!r}: a file:// source names no host")
+        return os.path.abspath(unquote(parts.path))
+    return _remote(parts, text)
+
+
+def _remote(parts: SplitResult, text: str) -> str:
+    if parts.scheme not in ("s3", *_HTTP):
+        raise InputError(f"{parts.scheme}:// is not read; give {FORMS}")
+    if "@" in parts.netloc:
+        raise InputError(
+            f"{parts.scheme}://…@{parts.hostname}: credentials do not belong into a source's URI; "
+            "use the environment or a signed URL"
+        )
+    if not parts.hostname or len(parts.path) < 2:
+        raise InputError(
+            f"{parts.scheme}://{parts.netloc}{parts.path}: not an object; give {FORMS}"
+        )
+    if parts.scheme == "s3":
+        return text  # a key may hold ? and #
+    return parts._replace(scheme=parts.scheme.lower(), fragment="").geturl()
+
+
+def _split(text: str) -> SplitResult:
+    try:
+        return urlsplit(text)
+    except ValueError as error:
+        raise InputError(f"not a source's URI; give {FORMS}") from error
+
+
+def is_local(location: str) -> bool:
+    """Whether the location is a path."""
+    return not is_s3(location) and not is_http(location)
+
+
+def is_s3(location: str) -> bool:
+    return location.startswith("s3://")
+
+
+def is_http(location: str) -> bool:
+    return location.startswith(("http://", "https://"))
+
+
+def s3_parts(location: str) -> tuple[str, str]:
+    """(bucket, key) of an ``s3://`` location."""
+    bucket, _, key = location.removeprefix("s3://").partition("/")
+    return bucket, key
+
+
+def public_uri(location: str) -> str:
+    """The location without query: fit for plans, logs and messages. Paths stay as they are."""
+    return location.partition("?")[0] if is_http(location) else location
+
+
+def vsi_path(location: str) -> str:
+    """The location as GDAL opens it."""
+    if is_s3(location):
+        return "/vsis3/" + location.removeprefix("s3://")
+    if is_http(location):
+        return "/vsicurl/" + location
+    return str(Path(location))
+
+
+def href(location: str) -> str:
+    """The public location as a link's target."""
+    return quote(public_uri(location), safe="/:@!$&'()*+,;=~%")

@@ -1,0 +1,233 @@
+"""The manifest in a DynamoDB table: partition key ``job_id``, sort key ``window``."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+
+from scenemosaic.errors import MissingSchema, PermanentStoreError, TransientStoreError
+from scenemosaic.manifests.dynamodb_errors import EXISTS, REFUSED, SDK_ERRORS, classify, code_of
+from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of
+from scenemosaic.manifests.packing import PARTITION, fitted
+from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_CONNECT_S = 10
+_READ_S = 30
+_TABLE_S = 180.0
+_TABLE_POLL_S = 0.5
+_SHARDS_AT_ONCE = 8
+# One attempt a request: a re-sent PutItem would be refused by our own row.
+_CONFIG = Config(
+    connect_timeout=_CONNECT_S,
+    read_timeout=_READ_S,
+    max_pool_connections=64,
+    # The legacy mode alone checks x-amz-crc32 on the only attempt.
+    retries={"mode": "legacy", "total_max_attempts": 1},
+)
+_ABSENT = {
+    "ConditionExpression": "attribute_not_exists(#k)",
+    "ExpressionAttributeNames": {"#k": PARTITION},
+}
+
+
+class DynamoManifest:
+    """Rows as items of one table; see the port for the contract.
+
+    A ``region`` of None is the environment's, as are credentials and endpoint.
+    DynamoDB reads, and bills, whole items, whatever is projected: counting a
+    job's windows costs as much as reading its rows. Safe in many
+    threads and after a fork; not to be pickled.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        region: str | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.table, self._region = table, region
+        self.url = f"dynamodb://{table}" + (f"?region={region}" if region else "")
+        self._sleep, self._clock = sleep, clock
+        self._lock = Lock()
+        self._opened: DynamoDBClient | None = None
+        self._pid = os.getpid()
+
+    def ensure(self) -> bool:
+        """Make the table where it is missing and wait until it serves; True where it was made.
+
+        Needs dynamodb:CreateTable only where the table is missing.
+        """
+        if self.ready():
+            return False
+        made = self._create()
+        give_up = self._clock() + _TABLE_S
+        while not self.ready():
+            if self._clock() > give_up:
+                raise TransientStoreError(
+                    f"DynamoDB table {self.table} was not active within {_TABLE_S:g} s"
+                )
+            self._sleep(_TABLE_POLL_S)
+        return made
+
+    def ready(self) -> bool:
+        """Whether the table serves reads: one GetItem of a key that no row has."""
+        try:
+            self._item("scenemosaic", "ready")
+        except MissingSchema:
+            return False
+        return True
+
+    def insert(self, row: Row) -> Inserted | Existing:
+        existing = self._put(fitted(row), _ABSENT)
+        if existing is None:
+            return Inserted()
+        found = self._refused_by(existing, row)
+        if found is None:
+            raise TransientStoreError(
+                f"row {row.window} was refused by a row that then was not there; try again"
+            )
+        return Existing(found)
+
+    def get(self, partition: str, window: str) -> Row | None:
+        item = self._item(partition, window)
+        return row_of(item) if item else None
+
+    def replace(self, row: Row, revision: int) -> Updated | Stale:
+        new = dataclasses.replace(fitted(row), revision=revision + 1)
+        condition = {
+            "ConditionExpression": "#r = :r",
+            "ExpressionAttributeNames": {"#r": "revision"},
+            "ExpressionAttributeValues": {":r": {"N": str(revision)}},
+        }
+        existing = self._put(new, condition)
+        return Updated(new) if existing is None else Stale(self._refused_by(existing, row))
+
+    def windows(self, partitions: Sequence[str]) -> Iterator[str]:
+        """The port's contract; shards are read at once, and billed in full."""
+        if len(partitions) < 2:
+            for partition in partitions:
+                yield from self._names(partition)
+            return
+        with ThreadPoolExecutor(min(len(partitions), _SHARDS_AT_ONCE)) as pool:
+            for names in pool.map(lambda name: list(self._names(name)), partitions):
+                yield from names
+
+    def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
+        for partition in partitions:
+            yield from (row_of(item) for item in self._query(partition, {}))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _names(self, partition: str) -> Iterator[str]:
+        only_names = {
+            "ProjectionExpression": "#w",
+            "ExpressionAttributeNames": {"#w": "window", "#k": PARTITION},
+        }
+        return (str(item["window"]["S"]) for item in self._query(partition, only_names))
+
+    def _query(self, partition: str, more: Mapping[str, Any]) -> Iterator[Item]:
+        request: dict[str, Any] = {
+            "TableName": self.table,
+            "ConsistentRead": True,
+            "KeyConditionExpression": "#k = :k",
+            "ExpressionAttributeNames": {"#k": PARTITION},
+            "ExpressionAttributeValues": {":k": {"S": partition}},
+            **more,
+        }
+        while True:
+            page = self._call("Query", partition, lambda client: client.query(**request))
+            yield from page["Items"]
+            if not page.get("LastEvaluatedKey"):
+                return
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def _item(self, partition: str, window: str) -> Item | None:
+        key = {PARTITION: {"S": partition}, "window": {"S": window}}
+        answer: Mapping[str, Item] = self._call(
+            "GetItem",
+            f"{partition}/{window}",
+            lambda client: client.get_item(TableName=self.table, Key=key, ConsistentRead=True),
+        )
+        return answer.get("Item")
+
+    def _put(self, row: Row, condition: Mapping[str, Any]) -> Item | None:
+        """One conditional PutItem: None where it was written, else the item that refused it.
+
+        The item is empty where the service did not send it along.
+        """
+        request: dict[str, Any] = {
+            "TableName": self.table,
+            "Item": item_of(row),
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+            **condition,
+        }
+        try:
+            self._client.put_item(**request)
+        except SDK_ERRORS as error:
+            if code_of(error) == REFUSED:
+                return dict(getattr(error, "response", {}).get("Item") or {})
+            key = f"{row.partition}/{row.window}"
+            raise classify("PutItem", self._subject(key), error) from error
+        return None
+
+    def _refused_by(self, item: Item, row: Row) -> Row | None:
+        return row_of(item) if item else self.get(row.partition, row.window)
+
+    def _create(self) -> bool:
+        try:
+            self._client.create_table(
+                TableName=self.table,
+                KeySchema=[
+                    {"AttributeName": PARTITION, "KeyType": "HASH"},
+                    {"AttributeName": "window", "KeyType": "RANGE"},
+                ],
+                AttributeDefinitions=[
+                    {"AttributeName": PARTITION, "AttributeType": "S"},
+                    {"AttributeName": "window", "AttributeType": "S"},
+                ],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        except SDK_ERRORS as error:
+            if code_of(error) == EXISTS:
+                return False
+            fault = classify("CreateTable", self._subject(""), error)
+            if code_of(error).startswith("AccessDenied"):
+                raise PermanentStoreError(
+                    f"{fault}; `scenemosaic init` must be run by someone with dynamodb:CreateTable"
+                ) from error
+            raise fault from error
+        return True
+
+    def _call(self, operation: str, key: str, send: "Callable[[DynamoDBClient], Any]") -> Any:
+        try:
+            return send(self._client)
+        except SDK_ERRORS as error:
+            raise classify(operation, self._subject(key), error) from error
+
+    def _subject(self, key: str) -> str:
+        return f"table {self.table}" + (f" row {key}" if key else "")
+
+    @property
+    def _client(self) -> "DynamoDBClient":
+        with self._lock:
+            if self._opened is None or self._pid != os.getpid():
+                # A session of our own: the default one is not safe in threads. A client
+                # from before a fork shares its connections with the parent: left alone.
+                self._pid = os.getpid()
+                session = boto3.session.Session(region_name=self._region)
+                self._opened = session.client("dynamodb", config=_CONFIG)
+            return self._opened

@@ -1,0 +1,94 @@
+"""What a DynamoDB error means: a refusal, try again, or give up. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ChecksumError,
+    ClientError,
+    ConnectionError,
+    HTTPClientError,
+    IncompleteReadError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+)
+from botocore.parsers import ResponseParserError
+
+from scenemosaic.errors import MissingSchema, PermanentStoreError, StoreError, TransientStoreError
+
+# ResponseParserError is no BotoCoreError.
+SDK_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+REFUSED = "ConditionalCheckFailedException"
+EXISTS = "ResourceInUseException"
+_TRANSIENT_CODES = frozenset(
+    {
+        "InternalServerError",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "ReplicatedWriteConflictException",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "ServiceUnavailable",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+_LOST = (
+    ChecksumError,
+    ConnectionError,
+    HTTPClientError,
+    IncompleteReadError,
+    ResponseParserError,
+)
+_ADVICE: Mapping[type[Exception], str] = {
+    NoCredentialsError: "; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    PartialCredentialsError: "; set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    NoRegionError: "; set AWS_REGION or write dynamodb://table?region=…",
+}
+
+
+def code_of(error: Exception) -> str:
+    """The provider's code, ``""`` where the error did not come from the provider."""
+    if not isinstance(error, ClientError):
+        return ""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def classify(operation: str, subject: str, error: Exception) -> StoreError:
+    """The error to raise where ``operation`` on ``subject`` (table and key) ended with ``error``.
+
+    A transient one is ambiguous: the request may have landed, or may land later.
+    """
+    if isinstance(error, ClientError):
+        return _classify_answer(operation, subject, error)
+    message = f"DynamoDB {operation} on {subject}: {error}"
+    if isinstance(error, _LOST):
+        return TransientStoreError(message)
+    return PermanentStoreError(message + _ADVICE.get(type(error), ""))
+
+
+def _classify_answer(operation: str, subject: str, error: ClientError) -> StoreError:
+    answer: Mapping[str, Any] = error.response
+    sent = answer.get("ResponseMetadata", {})
+    code, status = code_of(error), int(sent.get("HTTPStatusCode") or 0)
+    message = (
+        f"DynamoDB {operation} on {subject}: {code} (HTTP {status}, "
+        f"request {sent.get('RequestId') or 'without ID'}): "
+        f"{answer.get('Error', {}).get('Message') or 'no reason given'}"
+    )
+    if code in _TRANSIENT_CODES or status >= 500 or status == 429:
+        return TransientStoreError(message, _retry_after_s(sent.get("HTTPHeaders", {})))
+    if code == "ResourceNotFoundException":
+        return MissingSchema(f"{message}; run `scenemosaic init` to make the table")
+    return PermanentStoreError(message)
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    value = headers.get("retry-after", "")
+    return float(value) if value.isdecimal() else None

@@ -1,0 +1,31 @@
+"""Rows as DynamoDB items. Numbers are exact; what is not known is left out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scenemosaic.manifests.packing import Column, pack, unpack
+from scenemosaic.manifests.port import Row
+
+Item = dict[str, Any]
+
+
+def item_of(row: Row) -> Item:
+    return {name: _attribute(value) for name, value in pack(row).items() if value is not None}
+
+
+def _attribute(value: Column) -> dict[str, Any]:
+    if isinstance(value, int):
+        return {"N": str(value)}
+    return {"B": value} if isinstance(value, bytes) else {"S": value}
+
+
+def row_of(item: Mapping[str, Mapping[str, Any]]) -> Row:
+    return unpack({name: _value(attribute) for name, attribute in item.items()})
+
+
+def _value(attribute: Mapping[str, Any]) -> Column:
+    if "N" in attribute:
+        number = str(attribute["N"])
+        return int(number) if number.lstrip("-").isdecimal() else number
+    value = attribute.get("B", attribute.get("S"))
+    return value if isinstance(value, str | bytes) else None

@@ -1,0 +1,98 @@
+"""The manifest port: rows that prove tiles, inserted by condition, counted by page.
+
+A partition comes from :func:`scenemosaic.keys.partition`, the sort key is the
+window's name, or ``mosaic``.
+"""
+
+import builtins
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object as stored. ``blocks`` is packed by :mod:`scenemosaic.tiff.blocksizes`.
+
+    ``crc`` holds the CRC-32 of each level's run, level 0 first. ``revision``
+    starts at 1. ``written_at`` is RFC 3339 in UTC.
+    """
+
+    partition: str
+    window: str
+    output_uri: str
+    bytes: int
+    sha256: str | None
+    etag: str
+    version_id: str | None
+    blocks: builtins.bytes | None  # the field above hides the name
+    crc: tuple[int, ...]
+    revision: int
+    written_by: str
+    written_at: str
+    software: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """The row was absent and is ours now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A row stood there; it is kept."""
+
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The row was replaced; its revision is one more."""
+
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Nothing was replaced: the row's revision is another, or it is gone (None)."""
+
+    row: Row | None
+
+
+class Manifest(Protocol):
+    """Opened by URL; safe to use from many threads and processes at once."""
+
+    url: str
+
+    def ensure(self) -> bool:
+        """Make the table or schema where it is missing; True where it was made."""
+
+    def ready(self) -> bool:
+        """Whether table or schema is there; makes nothing, not even a file.
+
+        All other calls but ensure raise MissingSchema where it is not.
+        """
+
+    def insert(self, row: Row) -> Inserted | Existing:
+        """Insert where absent, in one conditional request.
+
+        Raises TransientStoreError where it is not known whether the insert landed.
+        """
+
+    def get(self, partition: str, window: str) -> Row | None:
+        """One row by its key, consistently read."""
+
+    def replace(self, row: Row, revision: int) -> Updated | Stale:
+        """Replace the row whose revision is ``revision``; compare-and-swap."""
+
+    def windows(self, partitions: Sequence[str]) -> Iterator[str]:
+        """The sort keys of all rows, every page of every partition, consistently read.
+
+        Names alone are carried: cheap to count. Includes ``mosaic`` where it is there.
+        """
+
+    def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
+        """All rows, every page of every partition, consistently read."""
+
+    def close(self) -> None:
+        """Free what the adapter holds open."""

@@ -1,0 +1,206 @@
+"""The manifest in SQL: SQLite for one machine, PostgreSQL for several."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from scenemosaic.errors import (
+    InputError,
+    MissingSchema,
+    PermanentStoreError,
+    TransientStoreError,
+)
+from scenemosaic.manifests import sql_schema
+from scenemosaic.manifests.packing import fitted, pack, unpack
+from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
+from scenemosaic.manifests.sql_errors import classify
+
+_DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql+psycopg")
+_PAGE_ROWS = 1000
+_TABLE = sql_schema.rows
+
+
+class SqlManifest:
+    """Rows in the table ``manifest_rows``; see the port for the contract.
+
+    ``busy_s`` is how long SQLite waits for another writer before TransientStoreError.
+    ``sqlite://`` is a database in this object's memory. Nothing is opened by the
+    constructor, and nothing but :meth:`ensure` ever makes a file or a table.
+    Safe in many threads and after a fork; not to be pickled.
+    """
+
+    def __init__(self, url: str, busy_s: float = sql_schema.BUSY_S) -> None:
+        self._url, self._busy_s = _parse(url), busy_s
+        self.url = _without_secrets(self._url)
+        self._file = sql_schema.database_file(self._url)
+        self._engine = sql_schema.make_engine(self._url, self._busy_s)
+        self._inherited: list[sa.Engine] = []
+        self._pid = os.getpid()
+        self._schema_seen = False
+
+    def ensure(self) -> bool:
+        """Make folder, file and tables where they are missing; True where it made them."""
+        if self.ready():
+            return False
+        self._make_file()
+        with self._transaction("make schema", writes=True) as connection:
+            made = not sa.inspect(connection).has_table(sql_schema.schema.name)
+            sql_schema.metadata.create_all(connection)
+            if made:
+                connection.execute(
+                    sa.insert(sql_schema.schema).values(version=sql_schema.SCHEMA_VERSION)
+                )
+        return made
+
+    def ready(self) -> bool:
+        """Whether the tables are there; makes nothing, not even a file."""
+        try:
+            self._require_schema()
+        except MissingSchema:
+            return False
+        return True
+
+    def insert(self, row: Row) -> Inserted | Existing:
+        self._require_schema()
+        statement = sql_schema.insert_if_absent(self._engine.dialect.name, pack(fitted(row)))
+        with self._transaction(f"insert {row.window}", writes=True) as connection:
+            if connection.execute(statement).rowcount == 1:
+                return Inserted()
+            existing = _select(connection, row.partition, row.window)
+        if existing is None:
+            raise TransientStoreError(f"row {row.window} went away while it was inserted")
+        return Existing(existing)
+
+    def get(self, partition: str, window: str) -> Row | None:
+        self._require_schema()
+        with self._transaction(f"get {window}") as connection:
+            return _select(connection, partition, window)
+
+    def replace(self, row: Row, revision: int) -> Updated | Stale:
+        self._require_schema()
+        new = dataclasses.replace(fitted(row), revision=revision + 1)
+        statement = (
+            sa.update(_TABLE)
+            .where(_is_row(row.partition, row.window), _TABLE.c.revision == revision)
+            .values(pack(new))
+        )
+        with self._transaction(f"replace {row.window}", writes=True) as connection:
+            if connection.execute(statement).rowcount == 1:
+                return Updated(new)
+            return Stale(_select(connection, row.partition, row.window))
+
+    def windows(self, partitions: Sequence[str]) -> Iterator[str]:
+        return (found["window"] for found in self._pages(partitions, _TABLE.c.window))
+
+    def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
+        return (unpack(found) for found in self._pages(partitions, *_TABLE.c))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _pages(self, partitions: Sequence[str], *columns: Any) -> Iterator[dict[str, Any]]:
+        """Rows by key, in pages by the last key seen: no transaction outlives a page."""
+        self._require_schema()
+        for partition in partitions:
+            last: str | None = ""
+            while last is not None:
+                page = self._page(partition, last, columns)
+                yield from page
+                last = page[-1]["window"] if len(page) == _PAGE_ROWS else None
+
+    def _page(self, partition: str, after: str, columns: Any) -> list[dict[str, Any]]:
+        statement = (
+            sa.select(*columns)
+            .where(_TABLE.c.job_id == partition, _TABLE.c.window > after)
+            .order_by(_TABLE.c.window)
+            .limit(_PAGE_ROWS)
+        )
+        with self._transaction("list rows") as connection:
+            return [dict(found) for found in connection.execute(statement).mappings()]
+
+    def _require_schema(self) -> None:
+        if self._schema_seen:
+            return
+        advice = f"manifest {self.url} is not set up; run `scenemosaic init`"
+        if self._file is not None and not self._file.exists():
+            raise MissingSchema(advice)
+        with self._transaction("read schema") as connection:
+            if not sa.inspect(connection).has_table(sql_schema.schema.name):
+                raise MissingSchema(advice)
+            version = connection.execute(sa.select(sa.func.max(sql_schema.schema.c.version)))
+            _check_version(version.scalar(), self.url)
+        self._schema_seen = True
+
+    def _make_file(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.touch(exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise PermanentStoreError(f"cannot make manifest {self.url}: {reason}") from error
+        with self._mapped("set WAL mode"), self._here().connect() as connection:
+            raw = connection.connection.driver_connection
+            if raw is not None:
+                # Outside a transaction, or SQLite refuses it. The file remembers it.
+                raw.execute("PRAGMA journal_mode=WAL")
+
+    def _here(self) -> sa.Engine:
+        """The engine of this process. One from before a fork is kept, unused and unclosed."""
+        if os.getpid() != self._pid:
+            self._inherited.append(self._engine)
+            self._engine, self._pid = sql_schema.make_engine(self._url, self._busy_s), os.getpid()
+        return self._engine
+
+    @contextlib.contextmanager
+    def _transaction(self, operation: str, *, writes: bool = False) -> Iterator[sa.Connection]:
+        with self._mapped(operation), self._here().connect() as connection:
+            connection = connection.execution_options(writes=writes)
+            with connection.begin():
+                yield connection
+
+    @contextlib.contextmanager
+    def _mapped(self, operation: str) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise classify(error, operation, self.url) from error
+
+
+def _parse(url: str) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+    except ArgumentError as error:
+        raise InputError("a manifest is sqlite:///file.db or postgresql+psycopg://…") from error
+    if parsed.drivername not in _DRIVERS:
+        raise InputError(f"no manifest for {parsed.drivername}://; use {', '.join(_DRIVERS)}")
+    return parsed
+
+
+def _without_secrets(url: sa.URL) -> str:
+    # A query can hold a password too.
+    return url.set(query={}).render_as_string(hide_password=True)
+
+
+def _check_version(found: int | None, url: str) -> None:
+    if found != sql_schema.SCHEMA_VERSION:
+        raise PermanentStoreError(
+            f"manifest {url} has schema version {found}, this scenemosaic knows "
+            f"{sql_schema.SCHEMA_VERSION}: use the version that made it"
+        )
+
+
+def _is_row(partition: str, window: str) -> sa.ColumnElement[bool]:
+    return sa.and_(_TABLE.c.job_id == partition, _TABLE.c.window == window)
+
+
+def _select(connection: sa.Connection, partition: str, window: str) -> Row | None:
+    found = connection.execute(sa.select(_TABLE).where(_is_row(partition, window)))
+    mapping = found.mappings().one_or_none()
+    return None if mapping is None else unpack(dict(mapping))

@@ -1,0 +1,93 @@
+"""The tables of the SQL manifest, and how an engine for them is opened."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.pool import QueuePool
+
+SCHEMA_VERSION = 1
+BUSY_S = 30.0
+CONNECT_S = 10
+STATEMENT_MS = 60_000
+
+metadata = sa.MetaData()
+# Sort keys compare byte by byte, which is not PostgreSQL's default.
+_KEY = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
+schema = sa.Table(
+    "manifest_schema",
+    metadata,
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+)
+rows = sa.Table(
+    "manifest_rows",
+    metadata,
+    sa.Column("job_id", _KEY, primary_key=True),
+    sa.Column("window", _KEY, primary_key=True, quote=True),
+    sa.Column("output_uri", sa.Text, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("sha256", sa.Text),
+    sa.Column("etag", sa.Text, nullable=False),
+    sa.Column("version_id", sa.Text),
+    sa.Column("blocks", sa.LargeBinary),
+    sa.Column("crc", sa.Text, nullable=False),
+    sa.Column("revision", sa.BigInteger, nullable=False),
+    sa.Column("written_by", sa.Text, nullable=False),
+    sa.Column("written_at", sa.Text, nullable=False),
+    sa.Column("software", sa.Text, nullable=False),
+)
+
+
+def database_file(url: sa.URL) -> Path | None:
+    """The SQLite file of a URL, absolute; None for a database in memory or on a server."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database)).absolute()
+
+
+def make_engine(url: sa.URL, busy_s: float) -> sa.Engine:
+    """An engine that opens nothing yet, and never creates an SQLite file."""
+    if url.get_backend_name() != "sqlite":
+        options = f"-c statement_timeout={STATEMENT_MS}"
+        args = {"connect_timeout": CONNECT_S, "options": options}
+        return sa.create_engine(url, connect_args=args, pool_pre_ping=True, hide_parameters=True)
+    file = database_file(url)
+    # One shared connection is the whole of a database in memory; a file's pool never waits.
+    pool_size, max_overflow = (1, 0) if file is None else (4, -1)
+    engine = sa.create_engine(
+        "sqlite://",
+        creator=lambda: _connect(file, busy_s),
+        poolclass=QueuePool,
+        hide_parameters=True,
+        pool_size=pool_size,
+        max_overflow=max_overflow,
+    )
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _connect(file: Path | None, busy_s: float) -> sqlite3.Connection:
+    # mode=rw: a file that is not there is an error, never an empty database.
+    name = "file::memory:" if file is None else f"{file.as_uri()}?mode=rw"
+    return sqlite3.connect(
+        name, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False
+    )
+
+
+def _begin(connection: sa.Connection) -> None:
+    # A deferred transaction that turns into a write can fail at once with SQLITE_BUSY.
+    mode = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
+    connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def insert_if_absent(dialect: str, values: dict[str, Any]) -> sa.Executable:
+    """INSERT … ON CONFLICT DO NOTHING for SQLite and PostgreSQL."""
+    if dialect == "sqlite":
+        from sqlalchemy.dialects import sqlite
+
+        return sqlite.insert(rows).values(values).on_conflict_do_nothing()
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(rows).values(values).on_conflict_do_nothing()

@@ -1,0 +1,1 @@
+"""The mosaic: tiles' compressed blocks stitched under one header, never decoded."""

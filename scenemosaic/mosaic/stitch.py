@@ -1,0 +1,96 @@
+"""The pure part of assembly: rows in, the mosaic's levels, header and segments out."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scenemosaic.errors import IncompleteError
+from scenemosaic.grid import Window
+from scenemosaic.keys import tile_key
+from scenemosaic.manifests.port import Row
+from scenemosaic.mosaic.pieces import Piece, PieceLevel
+from scenemosaic.recipe import Recipe
+from scenemosaic.stores.port import CopyRun, Literal, Segment
+from scenemosaic.tiff.layout import Placed, Template, plan_file
+from scenemosaic.tiff.runs import Sizes, run_bytes, unpack_sizes
+from scenemosaic.tile import level_shape, window_shapes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTile:
+    """One window's tile as its row describes it, block sizes unpacked, level 0 first."""
+
+    window: Window
+    key: str
+    row: Row
+    sizes: tuple[Sizes, ...]
+
+    def run_offset(self, level: int) -> int:
+        """Where a level's run begins in the tile: the smallest level comes first."""
+        return self.row.bytes - sum(run_bytes(sizes) for sizes in self.sizes[: level + 1])
+
+    @property
+    def header_bytes(self) -> int:
+        return self.run_offset(len(self.sizes) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Stitched:
+    """A mosaic ready to be composed. ``digest`` is known without its bytes being read."""
+
+    segments: tuple[Segment, ...]
+    size_bytes: int
+    digest: str
+
+
+def stored_tile(job_id: str, window: Window, row: Row, recipe: Recipe) -> StoredTile:
+    """A row's tile. Raises IncompleteError where the row cannot be that of this window."""
+    shapes = window_shapes(window, recipe)
+    if row.blocks is None or len(row.crc) != len(shapes):
+        raise IncompleteError(f"the manifest row of window {window.name} lacks its block sizes")
+    sizes = tuple(unpack_sizes(row.blocks, [shape.blocks for shape in shapes]))
+    tile = StoredTile(window, tile_key(job_id, window.name), row, sizes)
+    if tile.header_bytes <= 0:
+        raise IncompleteError(f"the manifest row of window {window.name} contradicts itself")
+    return tile
+
+
+def tile_level(tiles: Sequence[StoredTile], level: int, recipe: Recipe) -> PieceLevel:
+    """Level ``level`` of the mosaic as the runs of all tiles, in the order of the windows."""
+    tiling = recipe.tiling()
+    shape = level_shape(recipe, *tiling.size_at(level))
+    run_size = tiling.window_size >> level
+    pieces = [_piece(tile, level, run_size // tiling.block_size, recipe) for tile in tiles]
+    return PieceLevel(shape, run_size, pieces)
+
+
+def _piece(tile: StoredTile, level: int, blocks: int, recipe: Recipe) -> Piece:
+    shape = window_shapes(tile.window, recipe)[level]
+    sizes = tile.sizes[level]
+    placed = Placed(tile.window.row * blocks, tile.window.col * blocks, shape, sizes)
+    length = run_bytes(sizes)
+    run = CopyRun(tile.key, tile.row.etag, tile.run_offset(level), length) if length else None
+    return Piece(placed, run, tile.row.crc[level], f"{tile.row.sha256}:{level}")
+
+
+def stitch(template: Template, levels: Sequence[PieceLevel]) -> Stitched:
+    """The mosaic of ``levels`` (level 0 first): header, then smallest level to level 0."""
+    layout = plan_file(template, [level.as_level() for level in levels], shift=(0, 0))
+    sources = [source for level in reversed(levels) for source in level.sources()]
+    segments = (Literal(layout.header), *sources)
+    return Stitched(segments, layout.size_bytes, _digest(layout.header, levels))
+
+
+def _digest(header: bytes, levels: Sequence[PieceLevel]) -> str:
+    """SHA-256 over the header and each run's digest, in the order of the file."""
+    digest = hashlib.sha256(header)
+    for line in _run_digests(levels):
+        digest.update(line)
+    return digest.hexdigest()
+
+
+def _run_digests(levels: Sequence[PieceLevel]) -> Iterator[bytes]:
+    for level in reversed(levels):
+        for piece in level.pieces:
+            if piece.source is not None:
+                yield f"{piece.digest}\n".encode()

@@ -1,0 +1,201 @@
+"""The plan: pinned sources and recipe. Its bytes are ``plan.json``, their hash the job ID."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from scenemosaic.canonical import Fields, decode, encode, without
+from scenemosaic.errors import InputError
+from scenemosaic.keys import check_job_id
+from scenemosaic.recipe import Recipe, recipe_from_json
+
+MAX_PLAN_BYTES: Final = 4 << 20
+UNKNOWN_TIME: Final = "unknown"
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_URI: Final = re.compile(r"(s3|https?)://[^/?#@\s]+/[^\x00-\x1f]+")
+_NO_PIN: Final[dict[str, object]] = dict.fromkeys(
+    ("uri", "sha256", "etag", "version_id", "last_modified")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What a user may ask for. None means: decided from the sources' headers alone."""
+
+    window: Literal["auto"] | int = "auto"
+    block_size: int | None = None
+    compress: str = "deflate"
+    level: int | None = None
+    predictor: int | None = None
+    interleave: str | None = None
+    resampling: str | None = None
+    datetime: str | None = None
+    collection: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One source, pinned to its content.
+
+    A local file is its SHA-256 and size: where it lies is no part of it
+    (``uri`` None), so that a copy is the same scene. A remote one is its URI,
+    without query or user, with ETag and version; ``last_modified`` stands in
+    where the server gives no ETag.
+    """
+
+    uri: str | None
+    sha256: str | None
+    etag: str | None
+    version_id: str | None
+    size_bytes: int
+    last_modified: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.size_bytes < 1:
+            raise InputError(f"pin.size_bytes must be at least 1, not {self.size_bytes}")
+        if self.uri is None:
+            _check_local(self)
+        else:
+            _check_remote(self)
+
+    def to_json(self) -> dict[str, object]:
+        """The canonical JSON value: what is not known is omitted."""
+        values: dict[str, object] = {name: getattr(self, name) for name in _NO_PIN}
+        return without(values, _NO_PIN) | {"size_bytes": self.size_bytes}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a job is: sources in the order that decides the pixels, recipe, and what the item says.
+
+    ``datetime`` is RFC 3339 in UTC; ``datetime_source`` says where it comes
+    from: ``option``, ``tag:NAME``, ``last-modified`` or ``unknown``.
+    """
+
+    sources: tuple[Pin, ...]
+    recipe: Recipe
+    datetime: str | None = None
+    datetime_source: str = UNKNOWN_TIME
+    collection: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.sources:
+            raise InputError("a plan needs at least one source")
+        if (self.datetime is None) != (self.datetime_source == UNKNOWN_TIME):
+            raise InputError(f"datetime {self.datetime} cannot come from {self.datetime_source!r}")
+        if self.datetime is not None and utc_datetime(self.datetime) != self.datetime:
+            raise InputError(f"datetime must be RFC 3339 in UTC, not {self.datetime!r}")
+        if self.collection is not None:
+            check_collection(self.collection)
+
+    def to_json(self) -> dict[str, object]:
+        """The canonical JSON value."""
+        values: dict[str, object] = {
+            "sources": [pin.to_json() for pin in self.sources],
+            "recipe": self.recipe.to_json(),
+            "datetime": self.datetime,
+            "datetime_source": self.datetime_source,
+            "collection": self.collection,
+        }
+        defaults = {"datetime": None, "datetime_source": UNKNOWN_TIME, "collection": None}
+        return without(values, dict(defaults))
+
+    @property
+    def canonical(self) -> bytes:
+        """Exactly the bytes of ``plan.json``."""
+        return encode(self.to_json())
+
+    @property
+    def job_id(self) -> str:
+        """The first 32 hex digits of the SHA-256 of :attr:`canonical`."""
+        return job_id_of(self.canonical)
+
+
+def job_id_of(data: bytes) -> str:
+    """The job ID that belongs to the bytes of a ``plan.json``."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def load_plan(data: bytes, job_id: str) -> Plan:
+    """The plan in the bytes of a ``plan.json``.
+
+    Raises InputError where the bytes are not those of ``job_id``, are not
+    canonical, or where a field is unknown, missing, of another type or absurd.
+    """
+    if len(data) > MAX_PLAN_BYTES:
+        raise InputError(f"plan.json has {len(data)} bytes, more than {MAX_PLAN_BYTES}")
+    if job_id_of(data) != check_job_id(job_id):
+        raise InputError(f"plan.json of job {job_id} is damaged: it hashes to {job_id_of(data)}")
+    plan = _plan_from_json(decode(data, "plan.json"))
+    if plan.canonical != data:
+        raise InputError(f"plan.json of job {job_id} is not canonical JSON of this version")
+    return plan
+
+
+def utc_datetime(text: str) -> str:
+    """RFC 3339 in UTC (``2024-05-01T10:20:30Z``) of an ISO 8601 date or time; no zone means UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"not a date or time such as 2024-05-01T10:20:30Z: {text!r}") from error
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def check_collection(text: str) -> str:
+    """The collection's ID itself, or InputError where it is not usable as one."""
+    if not 0 < len(text) <= 256 or not text.isprintable() or "/" in text:
+        raise InputError(
+            f"a collection is 1 to 256 printable characters without '/', not {text!r:.80}"
+        )
+    return text
+
+
+def _plan_from_json(value: object) -> Plan:
+    fields = Fields(value, "plan")
+    plan = Plan(
+        sources=tuple(
+            _pin(pin, f"plan.sources[{i}]") for i, pin in enumerate(fields.items("sources"))
+        ),
+        recipe=recipe_from_json(fields.take("recipe")),
+        datetime=fields.typed("datetime", str, None),
+        datetime_source=fields.typed("datetime_source", str, UNKNOWN_TIME),
+        collection=fields.typed("collection", str, None),
+    )
+    fields.done()
+    return plan
+
+
+def _pin(value: object, where: str) -> Pin:
+    fields = Fields(value, where)
+    texts: dict[str, str | None] = {name: fields.typed(name, str, None) for name in _NO_PIN}
+    size_bytes: int = fields.typed("size_bytes", int)
+    fields.done()
+    return Pin(
+        uri=texts["uri"],
+        sha256=texts["sha256"],
+        etag=texts["etag"],
+        version_id=texts["version_id"],
+        size_bytes=size_bytes,
+        last_modified=texts["last_modified"],
+    )
+
+
+def _check_local(pin: Pin) -> None:
+    if pin.sha256 is None or not _SHA256.fullmatch(pin.sha256):
+        raise InputError(
+            f"pin.sha256 of a local file must be 64 hex digits, not {pin.sha256!r:.80}"
+        )
+    if pin.etag or pin.version_id or pin.last_modified:
+        raise InputError("a local file is pinned by its SHA-256 and size alone")
+
+
+def _check_remote(pin: Pin) -> None:
+    uri = pin.uri or ""
+    http = uri.startswith("http")
+    if not _URI.fullmatch(uri) or (http and ("?" in uri or "#" in uri)):
+        raise InputError("pin.uri must be s3://… or https://… without query or user")
+    if not (pin.etag or pin.version_id or pin.last_modified):
+        raise InputError(f"pin of {uri} has neither ETag, version nor last modification")

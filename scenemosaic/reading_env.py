@@ -1,0 +1,117 @@
+"""One configuration for reading: what boto3 takes from the environment reaches GDAL too.
+
+Endpoint, TLS, region, profile, temporary credentials (renewed by boto3),
+requester pays and anonymous access. Directory listings and side files
+(``.aux.xml``, ``.ovr``, ``.msk``, world files) are off: a source is one file.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import boto3
+import rasterio
+from botocore import UNSIGNED
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+from rasterio.session import AWSSession, DummySession
+
+from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.locations import is_s3, vsi_path
+
+CONNECT_TIMEOUT_S: Final = 10
+READ_TIMEOUT_S: Final = 60
+_BASE: Final[Mapping[str, str]] = {
+    "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
+    "GDAL_PAM_ENABLED": "NO",
+    "GDAL_ERROR_ON_LIBJPEG_WARNING": "TRUE",
+    "GDAL_HTTP_CONNECTTIMEOUT": str(CONNECT_TIMEOUT_S),
+    "GDAL_HTTP_TIMEOUT": str(READ_TIMEOUT_S),
+    "GDAL_HTTP_MAX_RETRY": "3",
+    "GDAL_HTTP_RETRY_DELAY": "1",
+}
+
+
+@contextmanager
+def reading(location: str) -> Iterator[None]:
+    """A GDAL environment of this thread in which ``location`` can be opened and read."""
+    with rasterio.Env(session=_gdal_session(location), **gdal_options(location)):
+        yield
+
+
+def gdal_options(location: str) -> dict[str, str]:
+    """GDAL's settings for a location, credentials left out."""
+    options = dict(_BASE)
+    if location.startswith(("s3://", "http")):
+        # Neither an old 404 nor an old body is served to a dataset opened later.
+        options["CPL_VSIL_CURL_NON_CACHED"] = vsi_path(location)
+    if is_s3(location):
+        options |= _endpoint_options(s3_endpoint())
+    return options
+
+
+def s3_endpoint() -> str | None:
+    """The S3 endpoint that the environment sets, as boto3 looks it up."""
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+
+
+def _endpoint_options(url: str | None) -> dict[str, str]:
+    if url is None:
+        return {}
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise InputError(
+            f"the S3 endpoint must be http(s)://host, not {parts.scheme}://{parts.hostname}"
+        )
+    return {
+        "AWS_S3_ENDPOINT": parts.netloc + parts.path.rstrip("/"),
+        "AWS_HTTPS": "YES" if parts.scheme == "https" else "NO",
+        "AWS_VIRTUAL_HOSTING": "FALSE",
+    }
+
+
+def requester_pays() -> bool:
+    return os.environ.get("AWS_REQUEST_PAYER", "").lower() == "requester"
+
+
+def unsigned() -> bool:
+    return os.environ.get("AWS_NO_SIGN_REQUEST", "").upper() in ("YES", "TRUE", "1")
+
+
+def s3_client() -> Any:
+    """This process's boto3 client for reading sources; safe for many threads."""
+    return _client(os.getpid(), s3_endpoint(), unsigned())
+
+
+@lru_cache(maxsize=4)
+def _client(pid: int, endpoint: str | None, anonymous: bool) -> Any:
+    config = Config(
+        connect_timeout=CONNECT_TIMEOUT_S,
+        read_timeout=READ_TIMEOUT_S,
+        retries={"mode": "standard", "total_max_attempts": 4},
+        s3={"addressing_style": "path"} if endpoint else None,
+        signature_version=UNSIGNED if anonymous else None,
+    )
+    return _boto_session(pid).client("s3", config=config, endpoint_url=endpoint)
+
+
+@lru_cache(maxsize=2)
+def _boto_session(pid: int) -> boto3.Session:
+    try:
+        return boto3.Session()
+    except BotoCoreError as error:
+        raise PermanentStoreError(f"AWS configuration: {error}") from error
+
+
+def _gdal_session(location: str) -> Any:
+    # The dummy keeps rasterio from reading AWS credentials for local files.
+    if not is_s3(location):
+        return DummySession()
+    return AWSSession(
+        session=_boto_session(os.getpid()),
+        aws_unsigned=unsigned(),
+        requester_pays=requester_pays(),
+    )

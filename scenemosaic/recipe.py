@@ -1,0 +1,136 @@
+"""The recipe: everything that decides the pixels, validated at construction."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from scenemosaic import recipe_rules as rules
+from scenemosaic.canonical import Fields, Number, encode, spell_number, without
+from scenemosaic.crs_text import code_or_wkt, wkt_of
+from scenemosaic.errors import InputError
+from scenemosaic.grid import Affine6, Grid, Tiling
+
+_DEFAULTS: Final[dict[str, object]] = {
+    "nodata": None,
+    "has_mask": False,
+    "block_size": 512,
+    "compress": "deflate",
+    "level": None,
+    "predictor": 1,
+    "interleave": "pixel",
+    "resampling": "average",
+    "encoding_version": 1,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recipe:
+    """What is made: the grid, the pixels' type, and how they are cut, packed and reduced.
+
+    ``nodata`` is an int for integer types and a float for the others (NaN and
+    infinities included); ``has_mask`` says that one internal mask for all bands
+    is carried. ``level`` None means the codec's default under this
+    ``encoding_version``. Equal where the canonical JSON is equal.
+    """
+
+    grid: Grid
+    dtype: str
+    bands: int
+    nodata: Number | None
+    has_mask: bool
+    window_size: int
+    block_size: int = 512
+    compress: str = "deflate"
+    level: int | None = None
+    predictor: int = 1
+    interleave: str = "pixel"
+    resampling: str = "average"
+    encoding_version: int = 1
+
+    def __post_init__(self) -> None:
+        rules.check_choice("encoding_version", self.encoding_version, (1,))
+        rules.check_pixels(self.dtype, self.bands, self.nodata)
+        rules.check_codec(self.compress, self.level, self.predictor, self.dtype)
+        rules.check_interleave(self.compress, self.interleave, self.bands)
+        rules.check_exact_nodata(self.compress, self.nodata)
+        rules.check_resampling(self.resampling, self.dtype)
+        rules.check_tiling(self.tiling())
+        rules.check_tile_bytes(self.worst_tile_bytes(), self.window_size)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Recipe):
+            return NotImplemented
+        return encode(self.to_json()) == encode(other.to_json())
+
+    def __hash__(self) -> int:
+        return hash(encode(self.to_json()))
+
+    def tiling(self) -> Tiling:
+        """The windows of this recipe."""
+        return Tiling(self.grid.width, self.grid.height, self.window_size, self.block_size)
+
+    def worst_tile_bytes(self) -> int:
+        """An upper bound of a tile's size: all blocks incompressible, all levels, the header."""
+        bytes_per_pixel = rules.ITEM_SIZES[self.dtype] * self.bands
+        return rules.worst_tile_bytes(self.tiling(), bytes_per_pixel, self.has_mask, self.compress)
+
+    def to_json(self) -> dict[str, object]:
+        """The canonical JSON value: defaults omitted."""
+        values: dict[str, object] = {
+            "grid": _grid_json(self.grid),
+            "dtype": self.dtype,
+            "bands": self.bands,
+            "nodata": None if self.nodata is None else spell_number(self.nodata),
+            "has_mask": self.has_mask,
+            "window_size": self.window_size,
+            "block_size": self.block_size,
+            "compress": self.compress,
+            "level": self.level,
+            "predictor": self.predictor,
+            "interleave": self.interleave,
+            "resampling": self.resampling,
+            "encoding_version": self.encoding_version,
+        }
+        return without(values, _DEFAULTS)
+
+
+def recipe_from_json(value: object) -> Recipe:
+    """The recipe that :meth:`Recipe.to_json` wrote; InputError names the field that is wrong."""
+    fields = Fields(value, "recipe")
+    recipe = Recipe(
+        grid=_grid(fields.take("grid")),
+        dtype=fields.typed("dtype", str),
+        bands=fields.typed("bands", int),
+        nodata=fields.number("nodata", None),
+        has_mask=fields.typed("has_mask", bool, False),
+        window_size=fields.typed("window_size", int),
+        block_size=fields.typed("block_size", int, 512),
+        compress=fields.typed("compress", str, "deflate"),
+        level=fields.typed("level", int, None),
+        predictor=fields.typed("predictor", int, 1),
+        interleave=fields.typed("interleave", str, "pixel"),
+        resampling=fields.typed("resampling", str, "average"),
+        encoding_version=fields.typed("encoding_version", int, 1),
+    )
+    fields.done()
+    return recipe
+
+
+def _grid_json(grid: Grid) -> dict[str, object]:
+    return {
+        "crs": code_or_wkt(grid.crs_wkt),
+        "transform": [float(term) for term in grid.transform],
+        "width": grid.width,
+        "height": grid.height,
+    }
+
+
+def _grid(value: object) -> Grid:
+    fields = Fields(value, "recipe.grid")
+    a, b, c, d, e, f = fields.floats("transform", 6)
+    transform: Affine6 = (a, b, c, d, e, f)
+    if a * e == b * d:
+        raise InputError(f"recipe.grid.transform has no area: {transform}")
+    crs = wkt_of(fields.typed("crs", str))
+    grid = Grid(crs, transform, fields.typed("width", int), fields.typed("height", int))
+    fields.done()
+    return grid

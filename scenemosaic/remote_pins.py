@@ -1,0 +1,133 @@
+"""What a server says of a source without its content: one HEAD."""
+
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException, HTTPMessage
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.locations import public_uri, s3_parts
+from scenemosaic.reading_env import READ_TIMEOUT_S, requester_pays, s3_client
+
+_GONE: Final = (404, 410)
+# Signed for GET alone, or no HEAD here at all: one byte by GET says the same.
+_NO_HEAD: Final = (403, 405, 501)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What identifies a remote object; ``last_modified`` is RFC 3339 in UTC."""
+
+    size_bytes: int
+    etag: str | None
+    version_id: str | None
+    last_modified: str | None
+
+
+def head_s3(location: str) -> Facts | None:
+    """The facts of an S3 object, None where it does not exist. A 403 is never None."""
+    bucket, key = s3_parts(location)
+    extra: dict[str, Any] = {"RequestPayer": "requester"} if requester_pays() else {}
+    try:
+        answer = s3_client().head_object(Bucket=bucket, Key=key, **extra)
+    except ClientError as error:
+        if _status(error) == 404:
+            return None
+        raise _s3_error(location, error) from None
+    except NoCredentialsError:
+        raise PermanentStoreError(f"{location}: HEAD: no AWS credentials were found") from None
+    except BotoCoreError as error:
+        raise TransientStoreError(f"{location}: HEAD: {error}") from None
+    version = answer.get("VersionId")
+    return Facts(
+        size_bytes=answer["ContentLength"],
+        etag=answer.get("ETag"),
+        version_id=None if version == "null" else version,
+        last_modified=_rfc3339(answer.get("LastModified")),
+    )
+
+
+def head_http(location: str) -> Facts | None:
+    """The facts of an HTTP(S) resource, None where it does not exist.
+
+    Raises InputError where the server names neither an ETag nor a time of last
+    modification: such a source cannot be pinned.
+    """
+    try:
+        headers, size_bytes = _ask(location)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in _GONE:
+            return None
+        raise _http_error(location, error.code) from None
+    except (OSError, HTTPException) as error:
+        raise TransientStoreError(f"{public_uri(location)}: HEAD: {error}") from None
+    etag, modified = headers.get("ETag"), _parsed_date(headers.get("Last-Modified"))
+    if size_bytes is None or not (etag or modified):
+        raise InputError(
+            f"{public_uri(location)}: the server names neither an ETag nor a time of last "
+            "modification with a length, so that the source cannot be pinned: copy it first"
+        )
+    return Facts(size_bytes, etag, None, modified)
+
+
+def _ask(location: str) -> tuple[HTTPMessage, int | None]:
+    try:
+        headers = _request(location, "HEAD", {})
+        return headers, _length(headers.get("Content-Length"))
+    except urllib.error.HTTPError as error:
+        if error.code not in _NO_HEAD:
+            raise
+        error.close()
+    headers = _request(location, "GET", {"Range": "bytes=0-0"})
+    total = headers.get("Content-Range", "").rpartition("/")[2] or headers.get("Content-Length")
+    return headers, _length(total)
+
+
+def _request(location: str, method: str, headers: dict[str, str]) -> HTTPMessage:
+    request = urllib.request.Request(location, method=method, headers=headers)
+    with urllib.request.urlopen(request, timeout=READ_TIMEOUT_S) as answer:
+        found: HTTPMessage = answer.headers
+        return found
+
+
+def _length(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
+
+
+def _parsed_date(text: str | None) -> str | None:
+    try:
+        return None if text is None else _rfc3339(parsedate_to_datetime(text))
+    except ValueError:
+        return None
+
+
+def _rfc3339(moment: datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _status(error: ClientError) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _s3_error(location: str, error: ClientError) -> StoreError:
+    status, meta = _status(error), error.response.get("ResponseMetadata", {})
+    code = error.response.get("Error", {}).get("Code", "")
+    text = f"{location}: HEAD: {status} {code} (request {meta.get('RequestId', '?')})"
+    return _kind(status)(text)
+
+
+def _http_error(location: str, status: int) -> StoreError:
+    return _kind(status)(f"{public_uri(location)}: HEAD: HTTP status {status}")
+
+
+def _kind(status: int) -> type[StoreError]:
+    transient = status in (408, 425, 429) or status >= 500
+    return TransientStoreError if transient else PermanentStoreError

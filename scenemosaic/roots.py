@@ -1,0 +1,133 @@
+"""Roots and manifest URLs: parsed once, canonical from then on."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from scenemosaic.errors import InputError
+from scenemosaic.keys import check_key
+
+ROOT_FORMS = "a path, file:///path, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
+MANIFEST_FORMS = "sqlite:///file.db, postgresql+psycopg://host/database or dynamodb://table"
+DEFAULT_TABLE = "scenemosaic-manifest"
+
+_CLOUD = ("s3", "gs", "az")
+_BUCKET = re.compile(r"[a-z0-9$][a-z0-9._-]{1,220}[a-z0-9]")
+_TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+_REGION = re.compile(r"[a-z0-9-]{1,32}")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SQL = ("sqlite", "postgresql")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """Where outputs go. ``bucket`` is empty for ``file``, whose ``prefix`` is an absolute path.
+
+    ``uri`` is canonical: two spellings of one root have the same, without a slash at its end.
+    """
+
+    scheme: str
+    bucket: str
+    prefix: str
+
+    @property
+    def uri(self) -> str:
+        if self.scheme == "file":
+            return Path(self.prefix).as_uri()
+        return f"{self.scheme}://{self.bucket}" + (f"/{self.prefix}" if self.prefix else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestUrl:
+    """Where rows go: ``kind`` is ``sql`` or ``dynamodb``; ``url`` may hold a password.
+
+    ``table`` and ``region`` are DynamoDB's; a region of None is the environment's.
+    """
+
+    kind: str
+    url: str = field(repr=False)
+    table: str = ""
+    region: str | None = None
+
+
+def parse_root(text: str) -> Root:
+    """The root that ``text`` names. Raises InputError, which never repeats userinfo."""
+    match = _SCHEME.match(text)
+    if match is None:
+        return _local(text, text)
+    scheme = match.group(1).lower()
+    if scheme not in ("file", *_CLOUD):
+        raise InputError(f"{scheme}:// is not a root; a root is {ROOT_FORMS}")
+    parts = _split(text)
+    if scheme == "file":
+        if parts.netloc not in ("", "localhost"):
+            raise InputError(f"{text!r}: a file:// root names no host; write file:///path")
+        return _local(unquote(parts.path), text)
+    return _bucket(scheme, parts.netloc, parts.path, text)
+
+
+def default_manifest(root: Root) -> str:
+    """The manifest URL of a root for which none is given, or InputError where one must be."""
+    if root.scheme == "file":
+        if "?" in root.prefix:
+            raise InputError(f"{root.prefix}: give --manifest; SQLite's URL cannot hold a '?'")
+        return f"sqlite:///{Path(root.prefix) / 'manifest.db'}"
+    if root.scheme == "s3":
+        return f"dynamodb://{DEFAULT_TABLE}"
+    raise InputError(f"{root.uri}: give --manifest ({MANIFEST_FORMS}); this root has no default")
+
+
+def parse_manifest(text: str) -> ManifestUrl:
+    """The manifest that ``text`` names; SQLite's file is made absolute. Raises InputError."""
+    scheme = text.partition(":")[0].lower()
+    if scheme == "dynamodb":
+        return _dynamodb(text)
+    if scheme.partition("+")[0] not in _SQL or "://" not in text:
+        raise InputError(f"a manifest is {MANIFEST_FORMS}, not a URL that begins with {scheme!r}")
+    if scheme.startswith("sqlite"):
+        return ManifestUrl("sql", _absolute_sqlite(text))
+    return ManifestUrl("sql", text)
+
+
+def _split(text: str) -> SplitResult:
+    parts = urlsplit(text)
+    if "@" in parts.netloc:
+        raise InputError(f"a {parts.scheme}:// root holds no user or password; leave them out")
+    if "?" in text or "#" in text:
+        bare = text.partition("?")[0].partition("#")[0]
+        raise InputError(f"a root has no query and no fragment; leave out what follows {bare!r}")
+    return parts
+
+
+def _local(path: str, given: str) -> Root:
+    if not path or not path.isprintable():
+        raise InputError(f"{given!r} is not a usable folder; a root is {ROOT_FORMS}")
+    return Root("file", "", str(Path(path).resolve()))
+
+
+def _bucket(scheme: str, bucket: str, path: str, given: str) -> Root:
+    if not _BUCKET.fullmatch(bucket):
+        raise InputError(f"{given!r}: {bucket!r} is not a bucket's name; a root is {ROOT_FORMS}")
+    prefix = path.strip("/")
+    return Root(scheme, bucket, check_key(prefix) if prefix else "")
+
+
+def _dynamodb(text: str) -> ManifestUrl:
+    parts = urlsplit(text)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    region = query.pop("region", None)
+    if query or parts.path.strip("/") or parts.fragment or not _TABLE.fullmatch(parts.netloc):
+        raise InputError("a DynamoDB manifest is dynamodb://table or dynamodb://table?region=name")
+    if region is not None and not _REGION.fullmatch(region):
+        raise InputError(f"{region!r} is not a region's name, such as eu-central-1")
+    suffix = f"?region={region}" if region else ""
+    return ManifestUrl("dynamodb", f"dynamodb://{parts.netloc}{suffix}", parts.netloc, region)
+
+
+def _absolute_sqlite(text: str) -> str:
+    head, _, path = text.partition(":///")
+    name, mark, query = path.partition("?")
+    if not name or name == ":memory:":
+        return text
+    return f"{head}:///{Path(name).resolve()}{mark}{query}"

@@ -1,0 +1,76 @@
+"""Where the local store keeps what, and which keys a folder holds."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.keys import check_key
+from scenemosaic.stores import local_files as files
+
+HIDDEN = ".scenemosaic"
+MANIFEST = "manifest.db"
+
+
+class Layout:
+    """Paths below a root: an object at its key, all else of ours in one hidden folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.scratch_folder = root / HIDDEN / "tmp"
+
+    def path(self, key: str) -> Path:
+        """The object's path. Raises where the key is the store's own or leaves the root."""
+        if is_reserved(check_key(key)):
+            raise InputError(f"{key!r} is kept for the store itself")
+        path = self.root / key
+        for inner in (path, self.root / HIDDEN):
+            if not inner.resolve().is_relative_to(self.root):
+                raise PermanentStoreError(
+                    f"{inner} leaves the root {self.root} through a symbolic link; "
+                    "name the link's target as the root, or remove the link"
+                )
+        return path
+
+    def meta_path(self, key: str) -> Path:
+        return self.root / HIDDEN / "meta" / f"{key}.json"
+
+    def lock_path(self, key: str) -> Path:
+        """One of 4096 lock files: keys may share one, which only makes them wait."""
+        bucket = hashlib.sha256(key.encode()).hexdigest()[:3]
+        return self.root / HIDDEN / "locks" / f"{bucket}.lock"
+
+    def named(self, key: str) -> str:
+        """The object's path, for messages."""
+        return str(self.root / key)
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """Keys that begin with ``prefix``, in byte order. Symbolic links are not followed."""
+        return self._keys(prefix.rpartition("/")[0], prefix)
+
+    def _keys(self, folder: str, prefix: str) -> Iterator[str]:
+        # A folder sorts as if a slash ended its name: that is the order of whole keys.
+        for name in sorted(self._names(folder), key=os.fsencode):
+            key = f"{folder}/{name}" if folder else name
+            if is_reserved(key) or not (key.startswith(prefix) or prefix.startswith(key)):
+                continue
+            if name.endswith("/"):
+                yield from self._keys(key[:-1], prefix)
+            elif key.startswith(prefix):
+                yield key
+
+    def _names(self, folder: str) -> list[str]:
+        with files.naming(f"listing {self.named(folder)}"):
+            try:
+                found = list(os.scandir(self.root / folder))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+            folders = [f"{entry.name}/" for entry in found if entry.is_dir(follow_symlinks=False)]
+            return folders + [entry.name for entry in found if entry.is_file(follow_symlinks=False)]
+
+
+def is_reserved(key: str) -> bool:
+    """Whether the key's first part is the hidden folder or the default manifest's file."""
+    first, slash, _ = key.partition("/")
+    return first == HIDDEN or (not slash and first.startswith(MANIFEST))

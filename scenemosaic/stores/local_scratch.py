@@ -1,0 +1,49 @@
+"""Hidden files that writers fill before they publish, and what dead writers left of them."""
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from scenemosaic.stores import local_files as files
+
+ABANDONED_AFTER_S = 900.0
+
+_log = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def scratch_file(folder: Path, token: str) -> Iterator[tuple[Path, int]]:
+    """A new hidden file, open and locked while its writer lives, so that a sweep spares it.
+
+    It is gone afterwards, and so is the ``.json`` beside it.
+    """
+    path = folder / f"{token}.tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        files.try_lock(descriptor)
+        yield path, descriptor
+    finally:
+        os.close(descriptor)
+        for name in (path, path.with_suffix(".json")):
+            _discard(name)
+
+
+def sweep(folder: Path, now_s: float | None = None) -> None:
+    """Remove hidden files that are old and whose writers are dead; an object keeps its own name."""
+    before = (time.time() if now_s is None else now_s) - ABANDONED_AFTER_S
+    for path in folder.glob("*"):
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+            if os.fstat(file.fileno()).st_mtime < before and files.try_lock(file.fileno()):
+                _discard(path)
+
+
+def _discard(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        # What was published stays published; a later sweep takes the hidden file away.
+        _log.warning("could not remove the hidden file %s: %s", path, error.strerror)

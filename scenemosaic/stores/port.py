@@ -1,0 +1,173 @@
+"""The store port: one attempt a call, a refusal is a value, capabilities are declared.
+
+Keys are relative to the store's root, ``/``-separated, already checked
+(:func:`scenemosaic.keys.check_key`). Adapters never retry a conditional request: the loop is
+:mod:`scenemosaic.commit`'s. Every call has a deadline.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """What a store says of one object. ``etag`` is opaque; ``metadata`` is ours."""
+
+    key: str
+    size_bytes: int
+    etag: str
+    version_id: str | None = None
+    content_type: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    last_modified: str = ""  # RFC 3339, one-second resolution
+
+
+class Answer(enum.Enum):
+    """What a store's answer to a conditional write means."""
+
+    WRITTEN = "written"
+    REFUSED = "refused"  # 412, and Azure's 409 BlobAlreadyExists
+    RACING = "racing"  # S3's 409 ConditionalRequestConflict: nothing is known to have landed
+    GONE = "gone"  # 404 to If-Match
+
+
+@dataclass(frozen=True, slots=True)
+class IfAbsent:
+    """Write only where the key holds no live object."""
+
+
+@dataclass(frozen=True, slots=True)
+class IfMatch:
+    """Write only over the version with this ETag (a generation on Cloud Storage)."""
+
+    etag: str
+
+
+Condition = IfAbsent | IfMatch
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """An answer, and where it is WRITTEN what now stands at the key."""
+
+    answer: Answer
+    info: ObjectInfo | None = None
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One object to write: bytes with their SHA-256 (hex), content type and metadata.
+
+    Metadata names are lowercase identifiers (``sha256``, ``write_id``).
+    """
+
+    data: bytes
+    sha256: str
+    content_type: str
+    metadata: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A segment of a composed object: bytes held in memory."""
+
+    data: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRun:
+    """A segment of a composed object: a byte range of another object of the same store.
+
+    ``etag`` pins the object it is copied from; another version there is an error.
+    """
+
+    key: str
+    etag: str
+    offset: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """A segment of a composed object: a byte range of a local scratch file."""
+
+    path: str
+    offset: int
+    size_bytes: int
+
+
+Segment = Literal | CopyRun | FileSlice
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What the adapter offers; the conformance suite asserts both ways."""
+
+    if_match: bool
+    versions: bool
+    delete_markers: bool
+    server_side_copy: bool
+
+
+class Head(Protocol):
+    def head(self, key: str) -> ObjectInfo | None:
+        """What stands at ``key``, or None where nothing does (a 403 is never None)."""
+
+
+class Get(Protocol):
+    def get(
+        self, key: str, offset: int = 0, size_bytes: int | None = None, etag: str | None = None
+    ) -> bytes:
+        """The object's bytes, or a range of them; with ``etag`` only of that version.
+
+        Raises IncompleteError where the key is absent or the version is another.
+        """
+
+
+class Put(Protocol):
+    def put(self, key: str, body: Body, condition: Condition) -> WriteResult:
+        """One conditional single-request PUT, one attempt.
+
+        Raises TransientStoreError where it is not known whether the PUT landed.
+        """
+
+
+class Compose(Protocol):
+    def compose(
+        self,
+        key: str,
+        segments: Sequence[Segment],
+        condition: Condition,
+        content_type: str,
+        metadata: Mapping[str, str],
+    ) -> WriteResult:
+        """One object made of segments, copied inside the store where it can, condition last.
+
+        Never holds the whole object in memory. A refused composition leaves nothing behind.
+        """
+
+
+class List(Protocol):
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        """Every object below ``prefix`` in key order (metadata and content type left out)."""
+
+
+@runtime_checkable
+class Store(Head, Get, Put, Compose, List, Protocol):
+    """All verbs together, with the canonical URI of the root and its capabilities."""
+
+    uri: str
+    capabilities: Capabilities
+
+    def object_uri(self, key: str) -> str:
+        """The full URI of a key, for people and for manifest rows."""
+
+    def close(self) -> None:
+        """Free what the adapter holds open."""

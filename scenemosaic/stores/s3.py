@@ -1,0 +1,220 @@
+"""The S3 store: boto3, one attempt a request, conditions checked by the service."""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from scenemosaic.errors import IncompleteError
+from scenemosaic.keys import check_key
+from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
+from scenemosaic.roots import Root
+from scenemosaic.stores.port import (
+    Body,
+    Capabilities,
+    Condition,
+    CopyRun,
+    FileSlice,
+    Literal,
+    ObjectInfo,
+    Segment,
+    WriteResult,
+)
+from scenemosaic.stores.s3_answers import ANSWERS, Verdict
+from scenemosaic.stores.s3_multipart import Multipart
+from scenemosaic.stores.s3_parts import UploadPart, plan_parts
+from scenemosaic.stores.s3_requests import Reply, Requests, S3Options, make_client
+
+
+def connect(root: Root, options: S3Options | None = None) -> "S3Store":
+    """The store of an ``s3://`` root, set up from the SDK's standard environment."""
+    options = options or S3Options()
+    return S3Store(root, Requests(make_client(options, root.uri), root.bucket, options))
+
+
+class S3Store:
+    """A bucket's prefix as a store. Safe for threads; one for each process.
+
+    ``policy`` is for what may land twice: parts, pages of a listing, bytes to gather.
+    """
+
+    capabilities = Capabilities(
+        if_match=True, versions=True, delete_markers=True, server_side_copy=True
+    )
+
+    def __init__(
+        self,
+        root: Root,
+        requests: Requests,
+        policy: RetryPolicy | None = None,
+        effects: Effects | None = None,
+    ) -> None:
+        self.uri = root.uri
+        self._prefix = f"{root.prefix}/" if root.prefix else ""
+        self._requests = requests
+        self._policy = policy or RetryPolicy()
+        self._effects = effects or system_effects()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"the store of {self.uri} holds a client; open it again from its URI")
+
+    def object_uri(self, key: str) -> str:
+        return f"{self.uri}/{check_key(key)}"
+
+    def close(self) -> None:
+        self._requests.close()
+
+    def head(self, key: str) -> ObjectInfo | None:
+        reply = self._requests.send("HeadObject", self.object_uri(key), Key=self._full_key(key))
+        if reply.verdict is Verdict.ABSENT:
+            return None
+        found = reply.response
+        return ObjectInfo(
+            key=key,
+            size_bytes=int(found["ContentLength"]),
+            etag=str(found["ETag"]),
+            version_id=found.get("VersionId"),
+            content_type=str(found.get("ContentType", "")),
+            metadata=dict(found.get("Metadata", {})),
+            last_modified=_rfc3339(found),
+        )
+
+    def get(
+        self, key: str, offset: int = 0, size_bytes: int | None = None, etag: str | None = None
+    ) -> bytes:
+        named = self.object_uri(key)
+        chosen = _range(offset, size_bytes)
+        if etag is not None:
+            chosen["IfMatch"] = etag
+        reply = self._requests.send("GetObject", named, Key=self._full_key(key), **chosen)
+        if reply.verdict is Verdict.PAST_END:
+            return b""
+        if reply.verdict is not Verdict.OK:
+            pinned = f" (wanted: ETag {etag})" if etag else ""
+            raise IncompleteError(f"{named} is {reply.verdict.value}{pinned}")
+        data = self._requests.read(reply, named)
+        return data if size_bytes != 0 else b""
+
+    def put(self, key: str, body: Body, condition: Condition) -> WriteResult:
+        reply = self._requests.send(
+            "PutObject",
+            self.object_uri(key),
+            condition,
+            Key=self._full_key(key),
+            Body=body.data,
+            ChecksumSHA256=base64.b64encode(bytes.fromhex(body.sha256)).decode(),
+            **self._new_object(body.content_type, body.metadata),
+        )
+        size_bytes = len(body.data)
+        return _result(reply, key, size_bytes, body.content_type, body.metadata)
+
+    def compose(
+        self,
+        key: str,
+        segments: Sequence[Segment],
+        condition: Condition,
+        content_type: str,
+        metadata: Mapping[str, str],
+    ) -> WriteResult:
+        parts = plan_parts(segments)
+        if not parts or (len(parts) == 1 and isinstance(parts[0], UploadPart)):
+            data = b"".join(self._piece(piece) for piece in segments)
+            digest = hashlib.sha256(data).hexdigest()
+            return self.put(key, Body(data, digest, content_type, metadata), condition)
+        upload = Multipart(
+            requests=self._requests,
+            named=self.object_uri(key),
+            full_key=self._full_key(key),
+            condition=condition,
+            new_object=self._new_object(content_type, metadata),
+            bytes_of=self._bytes_of,
+            full_key_of=self._full_key,
+            policy=self._policy,
+            effects=self._effects,
+        )
+        size_bytes = sum(part.size_bytes for part in parts)
+        return _result(upload.run(parts), key, size_bytes, content_type, metadata)
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        token: dict[str, Any] = {}
+        while True:
+            page = self._page(prefix, token)
+            for found in page.get("Contents", ()):
+                yield ObjectInfo(
+                    key=found["Key"][len(self._prefix) :],
+                    size_bytes=int(found["Size"]),
+                    etag=str(found["ETag"]),
+                    last_modified=_rfc3339(found),
+                )
+            if not page.get("IsTruncated"):
+                return
+            token = {"ContinuationToken": page["NextContinuationToken"]}
+
+    def _page(self, prefix: str, token: Mapping[str, Any]) -> Mapping[str, Any]:
+        named, full = f"{self.uri}/{prefix}", self._prefix + prefix
+        return retrying(
+            lambda: self._requests.send("ListObjectsV2", named, Prefix=full, **token).response,
+            self._policy,
+            self._effects,
+        )
+
+    def _new_object(self, content_type: str, metadata: Mapping[str, str]) -> dict[str, Any]:
+        chosen = self._requests.options.for_new_object()
+        return {"ContentType": content_type, "Metadata": dict(metadata), **chosen}
+
+    def _full_key(self, key: str) -> str:
+        return self._prefix + check_key(key)
+
+    def _bytes_of(self, part: UploadPart) -> bytes:
+        return b"".join(self._piece(piece) for piece in part.pieces)
+
+    def _piece(self, piece: Segment) -> bytes:
+        match piece:
+            case Literal():
+                return piece.data
+            case FileSlice():
+                with Path(piece.path).open("rb") as file:
+                    file.seek(piece.offset)
+                    return _whole(piece.path, file.read(piece.size_bytes), piece.size_bytes)
+            case CopyRun():
+                data = retrying(lambda: self._run(piece), self._policy, self._effects)
+                return _whole(self.object_uri(piece.key), data, piece.size_bytes)
+
+    def _run(self, run: CopyRun) -> bytes:
+        return self.get(run.key, run.offset, run.size_bytes, run.etag)
+
+
+def _whole(name: str, data: bytes, size_bytes: int) -> bytes:
+    if len(data) != size_bytes:
+        raise IncompleteError(f"{name} ends early: {len(data)} of {size_bytes} bytes were read")
+    return data
+
+
+def _range(offset: int, size_bytes: int | None) -> dict[str, Any]:
+    if size_bytes is None:
+        return {"Range": f"bytes={offset}-"} if offset else {}
+    # S3 cannot be asked for no bytes: one is read for the sake of the ETag, and dropped.
+    return {"Range": f"bytes={offset}-{offset + max(size_bytes, 1) - 1}"}
+
+
+def _result(
+    reply: Reply, key: str, size_bytes: int, content_type: str, metadata: Mapping[str, str]
+) -> WriteResult:
+    answer = ANSWERS[reply.verdict]
+    if reply.verdict is not Verdict.OK:
+        return WriteResult(answer, None, reply.request_id)
+    info = ObjectInfo(
+        key=key,
+        size_bytes=size_bytes,
+        etag=str(reply.response["ETag"]),
+        version_id=reply.response.get("VersionId"),
+        content_type=content_type,
+        metadata=dict(metadata),
+    )
+    return WriteResult(answer, info, reply.request_id)
+
+
+def _rfc3339(found: Mapping[str, Any]) -> str:
+    return str(found["LastModified"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -1,0 +1,151 @@
+"""What an answer of S3 means: one pure function, and the errors made of it."""
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+from scenemosaic.errors import (
+    MissingCapability,
+    PermanentStoreError,
+    StoreError,
+    TransientStoreError,
+)
+from scenemosaic.stores.port import Answer, Condition, IfMatch
+
+
+class Verdict(enum.Enum):
+    """What an answer means. TRANSIENT, for a write, is ambiguous: it may have landed."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    RACING = "racing"
+    GONE = "gone"
+    ABSENT = "absent"
+    CHANGED = "changed"  # a read's or copy's pinned ETag is not the current one
+    PAST_END = "past-end"
+    TRANSIENT = "transient"
+    PERMANENT = "permanent"
+
+
+ANSWERS: Mapping[Verdict, Answer] = {
+    Verdict.OK: Answer.WRITTEN,
+    Verdict.REFUSED: Answer.REFUSED,
+    Verdict.RACING: Answer.RACING,
+    Verdict.GONE: Answer.GONE,
+}
+
+_CONDITIONAL = ("PutObject", "CompleteMultipartUpload")
+_READS = ("HeadObject", "GetObject", "UploadPartCopy")
+# HEAD has no body, so botocore gives the status for a code.
+_NO_KEY = ("NoSuchKey", "NotFound", "404")
+_FAILED = ("PreconditionFailed", "412")
+_CONFLICT = ("ConditionalRequestConflict", "OperationAborted", "Conflict", "409")
+_PERMANENT = ("NoSuchBucket", "NotImplemented", "501")
+_TRANSIENT = (
+    "BandwidthLimitExceeded",
+    "IncompleteBody",
+    "InternalError",
+    "PriorRequestNotComplete",
+    "RequestLimitExceeded",
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "ServiceUnavailable",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequests",
+    "TooManyRequestsException",
+)
+
+
+def classify(code: str, http_status: int, operation: str, condition: Condition | None) -> Verdict:
+    """What the error ``code`` of ``operation`` means; the status only where the code says nothing.
+
+    The code goes first, since a Complete can answer 200 with an error in its body,
+    and RequestTimeout comes as a 400. Anything unknown below 300 is ambiguous.
+    """
+    if code in _PERMANENT:
+        return Verdict.PERMANENT
+    if code in _TRANSIENT:
+        return Verdict.TRANSIENT
+    if code == "NoSuchUpload":
+        # Of a Complete it may mean that an earlier Complete of the same upload landed.
+        done = operation == "AbortMultipartUpload"
+        return Verdict.ABSENT if done else Verdict.TRANSIENT
+    verdict = None
+    if operation in _CONDITIONAL and condition is not None:
+        verdict = _of_write(code, http_status, condition)
+    elif operation in _READS:
+        verdict = _of_read(code, http_status)
+    return verdict or _of_status(http_status)
+
+
+def _of_write(code: str, http_status: int, condition: Condition) -> Verdict | None:
+    if code in _FAILED or http_status == 412:
+        return Verdict.REFUSED
+    if code in _CONFLICT:
+        return Verdict.RACING
+    if code in _NO_KEY and isinstance(condition, IfMatch):
+        return Verdict.GONE
+    return None
+
+
+def _of_read(code: str, http_status: int) -> Verdict | None:
+    if code in _NO_KEY:
+        return Verdict.ABSENT
+    if code in _FAILED or http_status == 412:
+        return Verdict.CHANGED
+    if code == "InvalidRange" or http_status == 416:
+        return Verdict.PAST_END
+    return None
+
+
+def _of_status(http_status: int) -> Verdict:
+    if http_status == 501:
+        return Verdict.PERMANENT
+    if http_status >= 500 or http_status in (408, 429) or http_status < 300:
+        return Verdict.TRANSIENT
+    return Verdict.PERMANENT
+
+
+def code_of(response: Mapping[str, Any]) -> str:
+    return str(response.get("Error", {}).get("Code", ""))
+
+
+def status_of(response: Mapping[str, Any]) -> int:
+    return int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def request_id_of(response: Mapping[str, Any]) -> str:
+    return str(response.get("ResponseMetadata", {}).get("RequestId", ""))
+
+
+def answered_error(
+    verdict: Verdict, response: Mapping[str, Any], operation: str, named: str
+) -> StoreError:
+    """The error of a TRANSIENT or PERMANENT answer: operation, key, code, status, request ID."""
+    code, status = code_of(response), status_of(response)
+    message = (
+        f"{operation} of {named}: {code} {response.get('Error', {}).get('Message', '')} "
+        f"(HTTP {status}, request ID {request_id_of(response) or 'none'}){_advice(code, status)}"
+    )
+    if verdict is Verdict.TRANSIENT:
+        return TransientStoreError(message, _retry_after_s(response))
+    if code == "NotImplemented" or status == 501:
+        return MissingCapability(message)
+    return PermanentStoreError(message)
+
+
+def _advice(code: str, status: int) -> str:
+    if code == "NoSuchBucket":
+        return "; make the bucket, or choose another root"
+    if status in (401, 403):
+        return "; check the credentials, their permissions and the bucket's policy"
+    if status in (301, 307, 400) and code in ("PermanentRedirect", "301", "400"):
+        return "; check the region and the endpoint"
+    return ""
+
+
+def _retry_after_s(response: Mapping[str, Any]) -> float | None:
+    value = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("retry-after", "")
+    return float(value) if str(value).isdecimal() else None

@@ -1,0 +1,152 @@
+"""Carrying out a plan of parts: create, send, complete by condition; or abort, always."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from scenemosaic.errors import IncompleteError, StoreError
+from scenemosaic.retry import Effects, RetryPolicy, retrying
+from scenemosaic.stores.port import Condition, CopyRun
+from scenemosaic.stores.s3_answers import Verdict
+from scenemosaic.stores.s3_parts import CopyPart, Part, UploadPart
+from scenemosaic.stores.s3_requests import Reply, Requests
+
+PARALLEL_PARTS = 4
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Multipart:
+    """One multipart upload to be: where to, and how its bytes and copies are had.
+
+    A part may land twice without harm, so parts are retried here by ``policy``;
+    what creates and completes the upload is sent once.
+    """
+
+    requests: Requests
+    named: str
+    full_key: str
+    condition: Condition
+    new_object: Mapping[str, Any]
+    bytes_of: Callable[[UploadPart], bytes]
+    full_key_of: Callable[[str], str]
+    policy: RetryPolicy
+    effects: Effects
+
+    def run(self, parts: Sequence[Part]) -> Reply:
+        """The reply to the completion. Leaves no open upload unless its abort fails, too."""
+        created = self._send("CreateMultipartUpload", **self.new_object)
+        upload_id = str(created.response["UploadId"])
+        try:
+            done = self._send_parts(parts, upload_id)
+            self._check_lengths(parts, upload_id)
+            reply = self._send(
+                "CompleteMultipartUpload",
+                self.condition,
+                UploadId=upload_id,
+                MultipartUpload={"Parts": done},
+            )
+        except BaseException:
+            self._abort(upload_id)
+            raise
+        if reply.verdict is not Verdict.OK:
+            self._abort(upload_id)
+        return reply
+
+    def _send(self, operation: str, condition: Condition | None = None, **parameters: Any) -> Reply:
+        return self.requests.send(operation, self.named, condition, Key=self.full_key, **parameters)
+
+    def _send_parts(self, parts: Sequence[Part], upload_id: str) -> list[dict[str, Any]]:
+        with ThreadPoolExecutor(PARALLEL_PARTS) as pool:
+            sent: list[Future[dict[str, Any]]] = [
+                pool.submit(self._send_part, number, part, upload_id)
+                for number, part in enumerate(parts, start=1)
+            ]
+            try:
+                finished, _ = wait(sent, return_when=FIRST_EXCEPTION)
+                for future in finished:
+                    future.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+            return [future.result() for future in sent]
+
+    def _send_part(self, number: int, part: Part, upload_id: str) -> dict[str, Any]:
+        where: dict[str, Any] = {"PartNumber": number, "UploadId": upload_id}
+        if isinstance(part, CopyPart):
+            answer = retrying(lambda: self._copy(part.run, where), self.policy, self.effects)
+        else:
+            data = self.bytes_of(part)
+            answer = retrying(
+                lambda: self._send("UploadPart", Body=data, **where).response,
+                self.policy,
+                self.effects,
+            )
+        return {"PartNumber": number, "ETag": answer["ETag"], **_checksums(answer)}
+
+    def _copy(self, run: CopyRun, where: Mapping[str, Any]) -> Mapping[str, Any]:
+        reply = self._send(
+            "UploadPartCopy",
+            CopySource=self.requests.copy_source(self.full_key_of(run.key)),
+            CopySourceIfMatch=run.etag,
+            CopySourceRange=f"bytes={run.offset}-{run.offset + run.size_bytes - 1}",
+            **where,
+        )
+        if reply.verdict is not Verdict.OK:
+            raise IncompleteError(
+                f"{run.key} is {reply.verdict.value}, and {self.named} needs "
+                f"{run.size_bytes} bytes of its version {run.etag}"
+            )
+        result: Mapping[str, Any] = reply.response["CopyPartResult"]
+        return result
+
+    def _check_lengths(self, parts: Sequence[Part], upload_id: str) -> None:
+        """Compare what the store says it holds with the plan: a copy may have come out short."""
+        stored = list(self._stored_lengths(upload_id))
+        wanted = [(number, part.size_bytes) for number, part in enumerate(parts, start=1)]
+        if stored != wanted:
+            wrong = [number for number, _ in set(wanted) ^ set(stored)]
+            raise IncompleteError(
+                f"{self.named}: part {min(wrong)} is missing or has another length than "
+                "planned; is a tile shorter than its row says? Verify the job"
+            )
+
+    def _stored_lengths(self, upload_id: str) -> Iterator[tuple[int, int]]:
+        marker: dict[str, Any] = {}
+        while True:
+            page = self._stored_page(upload_id, marker)
+            for part in page.get("Parts", ()):
+                yield int(part["PartNumber"]), int(part["Size"])
+            if not page.get("IsTruncated"):
+                return
+            marker = {"PartNumberMarker": page["NextPartNumberMarker"]}
+
+    def _stored_page(self, upload_id: str, marker: Mapping[str, Any]) -> Mapping[str, Any]:
+        return retrying(
+            lambda: self._send("ListParts", UploadId=upload_id, **marker).response,
+            self.policy,
+            self.effects,
+        )
+
+    def _abort(self, upload_id: str) -> None:
+        try:
+            retrying(
+                lambda: self._send("AbortMultipartUpload", UploadId=upload_id),
+                self.policy,
+                self.effects,
+            )
+        except StoreError as error:
+            # The outcome that is on its way matters more; whoever cleans up needs the ID.
+            _log.warning("upload %s of %s is still open: %s", upload_id, self.named, error)
+
+
+def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:
+    """A part's own checksums, which Complete wants repeated."""
+    return {
+        name: value
+        for name, value in answer.items()
+        if name.startswith("Checksum") and name != "ChecksumType"
+    }

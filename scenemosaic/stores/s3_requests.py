@@ -1,0 +1,171 @@
+"""One S3 request: sent once, its failure told apart; and the client that sends it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlencode
+
+import boto3
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectionError,
+    FlexibleChecksumError,
+    HTTPClientError,
+    IncompleteReadError,
+    NoCredentialsError,
+    ResponseStreamingError,
+)
+from botocore.parsers import ResponseParserError
+
+from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.stores.port import Condition, IfAbsent
+from scenemosaic.stores.s3_answers import (
+    Verdict,
+    answered_error,
+    classify,
+    code_of,
+    request_id_of,
+    status_of,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CONNECT_DEADLINE_S = 10.0
+READ_DEADLINE_S = 60.0
+
+_LOST = (
+    ConnectionError,
+    FlexibleChecksumError,
+    HTTPClientError,
+    IncompleteReadError,
+    ResponseParserError,
+    ResponseStreamingError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class S3Options:
+    """What a bucket may demand of its clients. Nothing is set where nothing is given."""
+
+    sse_kms_key_id: str | None = None
+    storage_class: str | None = None
+    tags: tuple[tuple[str, str], ...] = ()
+    requester_pays: bool = False
+    addressing: Literal["auto", "path", "virtual"] = "auto"
+
+    def for_every_request(self) -> dict[str, str]:
+        return {"RequestPayer": "requester"} if self.requester_pays else {}
+
+    def for_new_object(self) -> dict[str, str]:
+        """Parameters of PutObject and CreateMultipartUpload."""
+        chosen: dict[str, str] = {}
+        if self.sse_kms_key_id:
+            chosen |= {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": self.sse_kms_key_id}
+        if self.storage_class:
+            chosen["StorageClass"] = self.storage_class
+        if self.tags:
+            chosen["Tagging"] = urlencode(self.tags)
+        return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that the caller decides on; never TRANSIENT or PERMANENT."""
+
+    verdict: Verdict
+    response: Mapping[str, Any]
+
+    @property
+    def request_id(self) -> str:
+        return request_id_of(self.response)
+
+
+class Requests:
+    """Sends requests to one bucket, one attempt each."""
+
+    def __init__(self, client: "S3Client", bucket: str, options: S3Options) -> None:
+        self._client = client
+        self._bucket = bucket
+        self.options = options
+
+    def send(
+        self, operation: str, named: str, condition: Condition | None = None, **parameters: Any
+    ) -> Reply:
+        """The reply. Raises TransientStoreError or PermanentStoreError, naming ``named``."""
+        method = getattr(self._client, xform_name(operation))
+        chosen = self.options.for_every_request() | condition_parameters(condition)
+        try:
+            response = method(Bucket=self._bucket, **chosen, **parameters)
+        except ClientError as error:
+            return self._judge(error, operation, named, condition)
+        except (BotoCoreError, ResponseParserError) as error:
+            raise unanswered_error(error, operation, named) from error
+        return Reply(Verdict.OK, response)
+
+    def _judge(
+        self, error: ClientError, operation: str, named: str, condition: Condition | None
+    ) -> Reply:
+        response: Mapping[str, Any] = error.response
+        verdict = classify(code_of(response), status_of(response), operation, condition)
+        if verdict in (Verdict.TRANSIENT, Verdict.PERMANENT):
+            raise answered_error(verdict, response, operation, named) from error
+        return Reply(verdict, response)
+
+    def read(self, reply: Reply, named: str) -> bytes:
+        """The whole body of a GetObject's reply."""
+        try:
+            return bytes(reply.response["Body"].read())
+        except BotoCoreError as error:
+            raise unanswered_error(error, "GetObject", named) from error
+
+    def copy_source(self, full_key: str) -> dict[str, str]:
+        # botocore percent-encodes the parts of a dict, and leaves a string as it is.
+        return {"Bucket": self._bucket, "Key": full_key}
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def condition_parameters(condition: Condition | None) -> dict[str, str]:
+    """The request parameters that make a write conditional."""
+    if condition is None:
+        return {}
+    if isinstance(condition, IfAbsent):
+        return {"IfNoneMatch": "*"}
+    return {"IfMatch": condition.etag}
+
+
+def unanswered_error(error: Exception, operation: str, named: str) -> StoreError:
+    """The error of a request that got no answer: transient where the network lost it."""
+    if isinstance(error, _LOST):
+        return TransientStoreError(f"{operation} of {named}: {error}")
+    if isinstance(error, NoCredentialsError):
+        return PermanentStoreError(
+            f"{operation} of {named}: no AWS credentials were found; set AWS_PROFILE, or "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+    return PermanentStoreError(f"{operation} of {named}: {error}")
+
+
+def make_client(options: S3Options, named: str) -> "S3Client":
+    """A client from the SDK's standard environment, with one attempt a request."""
+    config = Config(
+        # total_max_attempts counts the first one; max_attempts would count re-sends only.
+        retries={"total_max_attempts": 1, "mode": "standard"},
+        connect_timeout=CONNECT_DEADLINE_S,
+        read_timeout=READ_DEADLINE_S,
+        max_pool_connections=32,
+        tcp_keepalive=True,
+        s3={"addressing_style": options.addressing},
+    )
+    try:
+        # A session of its own: boto3's default session is not safe for threads.
+        return boto3.session.Session().client("s3", config=config)
+    except (BotoCoreError, ValueError) as error:
+        raise PermanentStoreError(
+            f"{named}: no S3 client can be made of the environment's AWS settings: {error}"
+        ) from error

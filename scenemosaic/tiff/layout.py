@@ -1,0 +1,222 @@
+"""The pure plan of a file's bytes: header, directories, and where each run goes.
+
+A tile and a mosaic are the same thing to this module: levels, each made of runs.
+Data lies smallest level first, so that a reader finds overviews near the header.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scenemosaic.grid import ceil_div
+from scenemosaic.tiff import ifd
+from scenemosaic.tiff.ifd import Directory, Tag
+from scenemosaic.tiff.runs import Sizes, block_offsets, run_bytes
+
+Offsets = npt.NDArray[np.uint64]
+_CLASSIC_LIMIT = 2**32 - 1
+_GEO_TAGS = frozenset({33550, 33920, 33922, 34264, 34735, 34736, 34737})
+# Overviews carry what a decoder needs, not what describes the scene.
+_MAIN_ONLY = _GEO_TAGS | {ifd.GDAL_METADATA, 269, 270, 305, 306, 315, 316, 333, 700}
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What every file of a job shares: the tags of an image and of a mask directory.
+
+    Without sizes, block arrays and subfile type; ``main`` has the geo tags of the
+    mosaic's origin.
+    """
+
+    main: Directory
+    mask: Directory | None
+
+    @property
+    def planes(self) -> int:
+        """1 for pixel interleave; the number of bands for band interleave."""
+        if int(self.main[ifd.PLANAR_CONFIG].values()[0]) == 1:
+            return 1
+        return int(self.main[ifd.SAMPLES_PER_PIXEL].values()[0])
+
+    @property
+    def block_size(self) -> int:
+        return int(self.main[ifd.TILE_WIDTH].values()[0])
+
+
+@dataclass(frozen=True, slots=True)
+class LevelShape:
+    """An image's size at one level in pixels, and how its blocks are counted."""
+
+    width: int
+    height: int
+    block_size: int
+    planes: int
+    has_mask: bool
+
+    @property
+    def across(self) -> int:
+        return ceil_div(self.width, self.block_size)
+
+    @property
+    def down(self) -> int:
+        return ceil_div(self.height, self.block_size)
+
+    @property
+    def image_blocks(self) -> int:
+        return self.planes * self.across * self.down
+
+    @property
+    def blocks(self) -> int:
+        """Image and mask blocks together: the length of a run's sizes."""
+        return self.image_blocks + (self.across * self.down if self.has_mask else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A run put into a level: its first block row and column there, its own shape and sizes."""
+
+    block_row: int
+    block_col: int
+    shape: LevelShape
+    sizes: Sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a file: its shape and its runs in the order in which they are stored."""
+
+    shape: LevelShape
+    runs: Sequence[Placed]
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """The bytes in front of the data, and the size of the whole file."""
+
+    header: bytes
+    size_bytes: int
+    big: bool
+
+
+def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, int]) -> FileLayout:
+    """Lay out a file of ``levels`` (level 0 first).
+
+    ``shift`` is the file's origin (x, y) in pixels of the template's grid. Data
+    follows the header directly: the runs of the smallest level first, level 0 last.
+    BigTIFF is chosen from the exact size.
+    """
+    data_bytes = sum(run_bytes(run.sizes) for level in levels for run in level.runs)
+    for big in (False, True):
+        empty = [_arrays(level, 0)[0] for level in levels]
+        directories = _directories(template, levels, empty, shift, big)
+        header_bytes = _header_bytes(directories, big)
+        if big or header_bytes + data_bytes <= _CLASSIC_LIMIT:
+            break
+    arrays: list[tuple[Offsets, Sizes]] = []
+    position = header_bytes
+    for level in reversed(levels):
+        array, position = _arrays(level, position)
+        arrays.insert(0, array)
+    directories = _directories(template, levels, arrays, shift, big)
+    return FileLayout(_header(directories, big), header_bytes + data_bytes, big)
+
+
+def _arrays(level: Level, position: int) -> tuple[tuple[Offsets, Sizes], int]:
+    """Block offsets and sizes of a level (image blocks, then mask blocks), and its end."""
+    shape = level.shape
+    offsets = np.zeros(shape.blocks, np.uint64)
+    counts = np.zeros(shape.blocks, np.uint32)
+    for run in level.runs:
+        starts = block_offsets(run.sizes, position)
+        position += run_bytes(run.sizes)
+        for target, source in ((offsets, starts), (counts, run.sizes)):
+            _scatter(target, source, shape, run)
+    return (offsets, counts), position
+
+
+def _scatter(
+    target: npt.NDArray[np.generic], source: npt.NDArray[np.generic], shape: LevelShape, run: Placed
+) -> None:
+    rows = slice(run.block_row, run.block_row + run.shape.down)
+    cols = slice(run.block_col, run.block_col + run.shape.across)
+    split, run_split = shape.image_blocks, run.shape.image_blocks
+    image = target[:split].reshape(shape.planes, shape.down, shape.across)
+    image[:, rows, cols] = source[:run_split].reshape(-1, run.shape.down, run.shape.across)
+    if shape.has_mask:
+        mask = target[split:].reshape(shape.down, shape.across)
+        mask[rows, cols] = source[run_split:].reshape(run.shape.down, run.shape.across)
+
+
+def _directories(
+    template: Template,
+    levels: Sequence[Level],
+    arrays: Sequence[tuple[Offsets, Sizes]],
+    shift: tuple[int, int],
+    big: bool,
+) -> list[Directory]:
+    directories: list[Directory] = []
+    overview = {code: tag for code, tag in template.main.items() if code not in _MAIN_ONLY}
+    for number, (level, (offsets, counts)) in enumerate(zip(levels, arrays, strict=True)):
+        split = level.shape.image_blocks
+        image = overview if number else {**template.main, **shifted_geo(template.main, shift)}
+        reduced = 1 if number else 0
+        directories.append(
+            _directory(image, level.shape, offsets[:split], counts[:split], reduced, big)
+        )
+        if template.mask is not None:
+            directories.append(
+                _directory(
+                    template.mask, level.shape, offsets[split:], counts[split:], reduced | 4, big
+                )
+            )
+    return directories
+
+
+def _directory(
+    tags: Directory, shape: LevelShape, offsets: Offsets, counts: Sizes, subfile: int, big: bool
+) -> Directory:
+    offset_type, dtype = (ifd.LONG8, "<u8") if big else (ifd.LONG, "<u4")
+    own = {
+        ifd.IMAGE_WIDTH: Tag.of(ifd.LONG, [shape.width]),
+        ifd.IMAGE_LENGTH: Tag.of(ifd.LONG, [shape.height]),
+        ifd.TILE_OFFSETS: Tag(offset_type, offsets.size, offsets.astype(dtype).tobytes()),
+        ifd.TILE_BYTE_COUNTS: Tag(ifd.LONG, counts.size, counts.astype("<u4").tobytes()),
+    }
+    if subfile:
+        own[ifd.NEW_SUBFILE_TYPE] = Tag.of(ifd.LONG, [subfile])
+    return {**tags, **own}
+
+
+def shifted_geo(main: Directory, shift: tuple[int, int]) -> Mapping[int, Tag]:
+    """The geo tags of the image whose origin is pixel ``shift`` (x, y) of the template's.
+
+    A shift of (0, 0) changes nothing, to the last bit.
+    """
+    x, y = shift
+    if (x, y) == (0, 0):
+        return {}
+    if ifd.TRANSFORMATION in main:
+        matrix = list(main[ifd.TRANSFORMATION].values())
+        matrix[3] += x * matrix[0] + y * matrix[1]
+        matrix[7] += x * matrix[4] + y * matrix[5]
+        return {ifd.TRANSFORMATION: Tag.of(ifd.DOUBLE, matrix)}
+    if ifd.TIE_POINT not in main or ifd.PIXEL_SCALE not in main:
+        return {}
+    tie, scale = list(main[ifd.TIE_POINT].values()), main[ifd.PIXEL_SCALE].values()
+    tie[3] += x * scale[0]
+    tie[4] -= y * scale[1]
+    return {ifd.TIE_POINT: Tag.of(ifd.DOUBLE, tie)}
+
+
+def _header_bytes(directories: Sequence[Directory], big: bool) -> int:
+    sizes = (ifd.directory_bytes(directory, big=big) for directory in directories)
+    return len(ifd.file_header(big=big)) + sum(sizes)
+
+
+def _header(directories: Sequence[Directory], big: bool) -> bytes:
+    header = bytearray(ifd.file_header(big=big))
+    for number, directory in enumerate(directories, 1):
+        header += ifd.write(directory, len(header), big=big, last=number == len(directories))
+    return bytes(header)

@@ -1,0 +1,97 @@
+"""One window's pixels become one tile: a valid COG whose runs a mosaic can take over."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from scenemosaic.grid import Window, ceil_div
+from scenemosaic.levels import Kernel, pyramid
+from scenemosaic.recipe import Recipe
+from scenemosaic.tiff import codec, gdal_codec
+from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
+from scenemosaic.tiff.runs import Run, Sizes, frame
+from scenemosaic.tiff.template import alpha_band, creation
+
+Pixels = npt.NDArray[Any]
+Mask = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedTile:
+    """A tile's bytes with what its manifest row says of them, level 0 first."""
+
+    data: bytes
+    sha256: str
+    sizes: tuple[Sizes, ...]
+    crc: tuple[int, ...]
+
+
+def encode_tile(
+    pixels: Pixels, mask: Mask | None, window: Window, recipe: Recipe, template: Template
+) -> EncodedTile:
+    """The tile of ``window`` from its pixels (bands, height, width) and mask (height, width)."""
+    kernel = Kernel(recipe.resampling, recipe.nodata, alpha_band(template))
+    images = pyramid(pixels, mask, kernel, recipe.tiling().tile_levels)
+    runs = [encode_run(image, bits, recipe) for image, bits in images]
+    shapes = window_shapes(window, recipe)
+    levels = [whole_level(shape, run.sizes) for shape, run in zip(shapes, runs, strict=True)]
+    layout = plan_file(template, levels, shift=(window.x0, window.y0))
+    pieces = [piece for run in reversed(runs) for piece in run.pieces]
+    data = b"".join([layout.header, *pieces])
+    return EncodedTile(
+        data,
+        hashlib.sha256(data).hexdigest(),
+        tuple(run.sizes for run in runs),
+        tuple(run.crc for run in runs),
+    )
+
+
+def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe) -> Run:
+    """The encoded blocks of one level: the image's, then the mask's."""
+    blocks: list[bytes | None]
+    if recipe.compress in codec.DIRECT:
+        blocks = codec.encode_blocks(pixels, _coding(recipe))
+    else:
+        blocks = gdal_codec.encode_blocks(pixels, recipe.block_size, creation(recipe))
+    if mask is not None:
+        blocks += codec.encode_mask(mask, recipe.block_size)
+    return frame(blocks)
+
+
+def _coding(recipe: Recipe) -> codec.BlockCoding:
+    return codec.BlockCoding(
+        block_size=recipe.block_size,
+        compress=recipe.compress,
+        level=recipe.level,
+        predictor=recipe.predictor,
+        interleave=recipe.interleave,
+        fill=0 if recipe.nodata is None else recipe.nodata,
+    )
+
+
+def window_shapes(window: Window, recipe: Recipe) -> list[LevelShape]:
+    """The shapes of a window's levels 0..K."""
+    return [
+        level_shape(recipe, ceil_div(window.height, 1 << level), ceil_div(window.width, 1 << level))
+        for level in range(recipe.tiling().tile_levels + 1)
+    ]
+
+
+def level_shape(recipe: Recipe, height: int, width: int) -> LevelShape:
+    """The shape of an image of ``height`` x ``width`` pixels under a recipe."""
+    planes = 1 if recipe.interleave == "pixel" else recipe.bands
+    return LevelShape(width, height, recipe.block_size, planes, recipe.has_mask)
+
+
+def whole_level(shape: LevelShape, sizes: Sizes) -> Level:
+    """A level made of a single run."""
+    return Level(shape, [Placed(0, 0, shape, sizes)])
+
+
+def tile_header_bytes(tile_bytes: int, run_lengths: Sequence[int]) -> int:
+    """The length of a tile's header: what its runs leave of it."""
+    return tile_bytes - sum(run_lengths)

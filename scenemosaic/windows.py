@@ -1,0 +1,147 @@
+"""Windows become tiles and rows: read, encode, conditional PUT, conditional insert."""
+
+import functools
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from scenemosaic import keys
+from scenemosaic.commit import Committed, Outcome, commit_object, commit_row
+from scenemosaic.divergence import adopt
+from scenemosaic.errors import SourceReadError
+from scenemosaic.grid import Window
+from scenemosaic.manifests.port import Row
+from scenemosaic.memory import reuse_large_buffers
+from scenemosaic.pins import verify_pin
+from scenemosaic.plan import Pin
+from scenemosaic.recipe import Recipe
+from scenemosaic.session import JobSpec, Run, Session, open_session
+from scenemosaic.software import software_versions
+from scenemosaic.sources import apply_metadata, read_metadata, read_window
+from scenemosaic.stores.port import Body, IfAbsent
+from scenemosaic.tiff.layout import Template
+from scenemosaic.tiff.runs import pack_sizes
+from scenemosaic.tiff.template import make_template
+from scenemosaic.tile import EncodedTile, encode_tile
+
+_log = logging.getLogger(__name__)
+_MAX_PACKED = 60_000
+WindowState = Literal["written", "already-present", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowOutcome:
+    """What became of one window; ``error`` says why where it failed."""
+
+    window: str
+    outcome: WindowState
+    size_bytes: int = 0
+    error: str | None = None
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """The outcomes of a batch, and its counters added up."""
+
+    outcomes: tuple[WindowOutcome, ...]
+    counters: Mapping[str, int]
+
+
+def commit_windows(
+    spec: JobSpec,
+    numbers: Iterable[int],
+    run: Run,
+    report: Callable[[WindowOutcome], None] | None = None,
+) -> BatchResult:
+    """Commit the windows with these numbers, one after the other.
+
+    A window whose source fails to decode, or has changed, is an outcome
+    ("failed"); the others are still committed. Store faults that outlast their
+    retries and conflicts are raised.
+    """
+    reuse_large_buffers()
+    session = open_session(spec)
+    outcomes = []
+    for number in numbers:
+        outcome = _commit_window(session, spec, number, run)
+        outcomes.append(outcome)
+        if report is not None:
+            report(outcome)
+    return BatchResult(tuple(outcomes), _added(outcomes))
+
+
+def _added(outcomes: Iterable[WindowOutcome]) -> Mapping[str, int]:
+    total: Counter[str] = Counter()
+    for outcome in outcomes:
+        total.update(outcome.counters)
+        total[outcome.outcome.replace("-", "_")] += 1
+    return dict(total)
+
+
+def _commit_window(session: Session, spec: JobSpec, number: int, run: Run) -> WindowOutcome:
+    window = spec.plan.recipe.tiling().window(number)
+    try:
+        tile = _make_tile(spec, window)
+    except SourceReadError as error:
+        _log.warning("window %s failed: %s", window.name, error)
+        return WindowOutcome(window.name, "failed", error=str(error))
+    committed = _put_tile(session, spec, window, tile, run)
+    if committed.outcome is Outcome.ALREADY_PRESENT:
+        tile, diverged = adopt(session, spec, window, tile, committed)
+    else:
+        diverged = 0
+    row = _row(session, spec, number, tile, committed, run)
+    commit_row(session.manifest, row, session.policy, session.effects)
+    written = committed.outcome is Outcome.WRITTEN
+    counters = {**committed.counters, "diverged": diverged}
+    state: WindowState = "written" if written else "already-present"
+    return WindowOutcome(window.name, state, len(tile.data), counters=counters)
+
+
+def _make_tile(spec: JobSpec, window: Window) -> EncodedTile:
+    """The tile from the pinned source. The pin is checked after the read: what was read counts."""
+    location, pin = spec.locations[0], spec.plan.sources[0]
+    pixels, mask = read_window(location, window, pin)
+    template = _template(location, pin, spec.plan.recipe)
+    verify_pin(pin, location)
+    return encode_tile(pixels, mask, window, spec.plan.recipe, template)
+
+
+@functools.lru_cache(maxsize=8)
+def _template(location: str, pin: Pin, recipe: Recipe) -> Template:
+    metadata = read_metadata(location)
+    return make_template(recipe, lambda dataset: apply_metadata(dataset, metadata))
+
+
+def _put_tile(
+    session: Session, spec: JobSpec, window: Window, tile: EncodedTile, run: Run
+) -> Committed:
+    metadata = session.metadata(spec, run, window.name, sha256=tile.sha256)
+    body = Body(tile.data, tile.sha256, keys.TIFF_CONTENT_TYPE, metadata)
+    key = keys.tile_key(spec.plan.job_id, window.name)
+    return commit_object(session.store, key, body, IfAbsent(), session.policy, session.effects)
+
+
+def _row(
+    session: Session, spec: JobSpec, number: int, tile: EncodedTile, committed: Committed, run: Run
+) -> Row:
+    stored = committed.stored
+    packed = pack_sizes(tile.sizes)
+    return Row(
+        partition=session.partition(spec, number),
+        window=spec.plan.recipe.tiling().window(number).name,
+        output_uri=session.store.object_uri(stored.key),
+        bytes=stored.size_bytes,
+        sha256=tile.sha256,
+        etag=stored.etag,
+        version_id=stored.version_id,
+        blocks=packed if len(packed) <= _MAX_PACKED else None,
+        crc=tile.crc,
+        revision=1,
+        written_by=run.written_by,
+        written_at=session.now(),
+        software=software_versions(),
+    )

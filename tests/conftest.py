@@ -1,0 +1,130 @@
+"""Fixtures for all tests: no account, no home folder, real servers on demand."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import servers
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+_FOREIGN_SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_", "PREFECT_", "BOTO_")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+_session_folder: Path | None = None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Before any test module is imported: Prefect reads its home at import.
+    global _session_folder
+    _session_folder = Path(tempfile.mkdtemp(prefix="scenemosaic-tests-"))
+    for name in list(os.environ):
+        if name.startswith(_FOREIGN_SETTINGS) or name in _PROXIES:
+            del os.environ[name]
+    os.environ.update(_environment(_session_folder))
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": servers.REGION,
+        "AWS_DEFAULT_REGION": servers.REGION,
+        "AWS_CONFIG_FILE": str(folder / "no-aws-config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "no-aws-credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CLOUDSDK_CONFIG": str(folder / "no-gcloud-config"),
+        "NO_GCE_CHECK": "true",
+        "NO_PROXY": "127.0.0.1,localhost",
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "PREFECT_HOME": str(folder / "prefect"),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+        "DO_NOT_TRACK": "1",
+    }
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _session_folder is not None:
+        shutil.rmtree(_session_folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Each test has a cache of its own, and leaves the environment as it was."""
+    before = dict(os.environ)
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    # Never emptied: a thread left over from the test may be reading it.
+    for name in os.environ.keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The endpoint of a ministack of this test process: S3 and DynamoDB."""
+    folder = tmp_path_factory.mktemp("ministack")
+    with servers.running(servers.start_ministack(folder)) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def moto_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The endpoint of a moto_server of this test process: S3."""
+    folder = tmp_path_factory.mktemp("moto")
+    with servers.running(servers.start_moto(folder)) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def fake_gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The endpoint of a fake-gcs-server of this test process."""
+    folder = tmp_path_factory.mktemp("fake-gcs")
+    with servers.running(servers.start_fake_gcs(folder)) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def gcp_storage_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The endpoint of an emulator of Cloud Storage that ignores conditions."""
+    folder = tmp_path_factory.mktemp("gcp-emulator")
+    with servers.running(servers.start_gcp_storage_emulator(folder)) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The endpoint of an azurite of this test process; skips where it is not installed."""
+    program = servers.azurite_program()
+    if not program.exists():
+        reason = f"no azurite at {program}: run tests/emulators/install (needs npm)"
+        if os.environ.get("SCENEMOSAIC_CI") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("azurite")
+    with servers.running(servers.start_azurite(folder)) as server:
+        yield server.url
+
+
+@pytest.fixture
+def fresh_bucket() -> Callable[..., str]:
+    """``fresh_bucket(endpoint, versioned=False)`` makes an empty bucket and names it."""
+    return servers.make_bucket
+
+
+@pytest.fixture
+def table_name() -> str:
+    """A DynamoDB table name that is this test's alone; the table is not made."""
+    return servers.fresh_table_name()
+
+
+@pytest.fixture(scope="session")
+def scenes_dir() -> Path:
+    """Real scenes, kept beside a checkout and never inside; skips where they are absent."""
+    folder = REPOSITORY.parent / "shared" / "scenes"
+    if not folder.is_dir():
+        pytest.skip("no ../shared/scenes beside this checkout")
+    return folder

@@ -1,0 +1,21 @@
+"""Time and chance under a test's control."""
+
+from dataclasses import dataclass, field
+
+from scenemosaic.retry import Effects
+
+
+@dataclass
+class FakeTime:
+    """A clock that only sleeping moves; ``sleeps`` holds the pauses in seconds."""
+
+    now_s: float = 0.0
+    chance: float = 1.0
+    sleeps: list[float] = field(default_factory=list)
+
+    def effects(self) -> Effects:
+        return Effects(lambda: self.now_s, self._sleep, lambda: self.chance)
+
+    def _sleep(self, pause_s: float) -> None:
+        self.sleeps.append(pause_s)
+        self.now_s += pause_s

@@ -1,0 +1,92 @@
+"""Where a test's job lives, and a look at what is really there, past the adapters."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import boto3
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A root with its manifest and the environment that leads there."""
+
+    root: str
+    manifest: str
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, source: Path, window: int, run_id: str) -> list[str]:
+        module = ["-m", "tests.jobs.run_job"]
+        return [
+            *(sys.executable, *module),
+            *(str(source), self.root, self.manifest, str(window), run_id),
+        ]
+
+    def start(self, source: Path, window: int, run_id: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            self.command(source, window, run_id),
+            cwd=REPOSITORY,
+            env={**os.environ, **self.env},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def versions(self) -> dict[str, list[str]]:
+        """Every key below the root, and the digest of each of its versions."""
+        return _s3_versions(self) if self.root.startswith("s3://") else _local_versions(self)
+
+    def uploads(self) -> list[str]:
+        """Keys of multipart uploads that are still open."""
+        if not self.root.startswith("s3://"):
+            return []
+        bucket = urlsplit(self.root).netloc
+        answer = client(self, "s3").list_multipart_uploads(Bucket=bucket)
+        return [upload["Key"] for upload in answer.get("Uploads", [])]
+
+
+def client(place: Place, service: str) -> Any:
+    """A client of the server itself, not of the proxy that may stand before it."""
+    endpoint = place.env.get("DIRECT") or place.env["AWS_ENDPOINT_URL"]
+    return boto3.client(service, endpoint_url=endpoint)
+
+
+def _s3_versions(place: Place) -> dict[str, list[str]]:
+    parts, s3 = urlsplit(place.root), client(place, "s3")
+    found: dict[str, list[str]] = {}
+    for page in s3.get_paginator("list_object_versions").paginate(Bucket=parts.netloc):
+        assert not page.get("DeleteMarkers")
+        for version in page.get("Versions", []):
+            body = s3.get_object(
+                Bucket=parts.netloc, Key=version["Key"], VersionId=version["VersionId"]
+            )["Body"].read()
+            key = version["Key"].removeprefix(parts.path.strip("/") + "/")
+            found.setdefault(key, []).append(hashlib.sha256(body).hexdigest())
+    return found
+
+
+def _local_versions(place: Place) -> dict[str, list[str]]:
+    top = Path(unquote(urlsplit(place.root).path))
+    return {
+        path.relative_to(top).as_posix(): [hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in sorted(top.rglob("*"))
+        if path.is_file() and not path.relative_to(top).as_posix().startswith((".", "manifest.db"))
+    }
+
+
+def finish(process: "subprocess.Popen[str]", timeout_s: float = 240) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a started run."""
+    out, err = process.communicate(timeout=timeout_s)
+    return process.returncode, out, err
+
+
+MakePlace = Callable[[], Place]

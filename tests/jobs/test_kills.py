@@ -1,0 +1,44 @@
+"""Invariant 5: SIGKILL at any moment, then the same command again: it converges, same bytes."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from tests.jobs.places import MakePlace, Place, finish
+
+ROUNDS = 20
+WINDOW = 512
+
+
+def _killed(place: Place, scene: Path, run_id: str, after_s: float) -> bool:
+    """Whether the run was still at work when it was killed."""
+    process = place.start(scene, WINDOW, run_id)
+    time.sleep(after_s)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    code, _, _ = finish(process)
+    return code == -signal.SIGKILL
+
+
+def _whole_run_s(place: Place, scene: Path) -> tuple[float, dict[str, list[str]]]:
+    begin = time.monotonic()
+    code, _, err = finish(place.start(scene, WINDOW, "whole"))
+    assert code == 0, err
+    return time.monotonic() - begin, place.versions()
+
+
+def test_killed_at_random_moments_it_converges(make_place: MakePlace, scene: Path) -> None:
+    whole_s, expected = _whole_run_s(make_place(), scene)
+    chance, hits = random.Random(7), 0
+    for number in range(ROUNDS):
+        place = make_place()
+        hits += _killed(place, scene, f"killed-{number}", whole_s * chance.uniform(0.2, 1.0))
+        code, out, err = finish(place.start(scene, WINDOW, f"again-{number}"))
+        assert code == 0, err
+        assert json.loads(out)["windows"] == 9
+        assert place.versions() == expected
+    assert hits >= ROUNDS // 2, "most kills must meet a run at work"

@@ -1,0 +1,237 @@
+"""What is SQL's alone: files, locks, processes, and what a database's errors mean."""
+
+import contextlib
+import multiprocessing
+import os
+import sqlite3
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import DBAPIError, TimeoutError
+from sqlalchemy.schema import CreateTable
+
+from scenemosaic.errors import (
+    MissingSchema,
+    PermanentStoreError,
+    StoreError,
+    TransientStoreError,
+)
+from scenemosaic.manifests import open_manifest, sql_schema
+from scenemosaic.manifests.packing import pack
+from scenemosaic.manifests.port import Existing, Inserted, Updated
+from scenemosaic.manifests.sql import SqlManifest
+from scenemosaic.manifests.sql_errors import classify
+from tests.manifests.support import JOB, row, until_settled
+
+WINDOWS = [f"{number:04d}_0000" for number in range(60)]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/manifest.db"
+
+
+def insert_all(url: str, worker: str) -> Counter[str]:
+    """Insert every window from four threads; runs in a process of its own."""
+    manifest = open_manifest(url)
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(
+            lambda window: until_settled(lambda: manifest.insert(row(window, written_by=worker))),
+            WINDOWS,
+        )
+        return Counter(type(answer).__name__ for answer in answers)
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_many_processes_and_threads_write_one_file(url: str, method: str):
+    manifest = open_manifest(url)
+    manifest.ensure()
+    manifest.insert(row("mosaic"))
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(4, mp_context=context) as pool:
+        counts = sum(pool.map(insert_all, [url] * 4, "abcd"), Counter())
+    assert counts == {"Inserted": len(WINDOWS), "Existing": 3 * len(WINDOWS)}
+    assert list(manifest.windows([JOB])) == [*WINDOWS, "mosaic"]
+
+
+def test_an_open_manifest_goes_through_a_fork(url: str):
+    manifest = open_manifest(url)
+    manifest.ensure()
+    manifest.insert(row("0000_0000"))
+    child = os.fork()
+    if child == 0:
+        ok = manifest.insert(row("0000_0001")) == Inserted()
+        ok &= isinstance(manifest.insert(row("0000_0000")), Existing)
+        os._exit(0 if ok else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    manifest.insert(row("0000_0002"))
+    assert list(manifest.windows([JOB])) == ["0000_0000", "0000_0001", "0000_0002"]
+
+
+def test_writers_do_not_wait_for_a_reader_half_way(url: str):
+    manifest = open_manifest(url)
+    manifest.ensure()
+    manifest.insert(row("0000_0000"))
+    reading = manifest.windows([JOB])
+    next(reading)
+    assert manifest.insert(row("0000_0001")) == Inserted()
+    with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_lock_that_stays_is_transient(url: str, tmp_path: Path):
+    manifest = SqlManifest(url, busy_s=0.01)
+    manifest.ensure()
+    with contextlib.closing(sqlite3.connect(tmp_path / "manifest.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(TransientStoreError, match=r"insert 0000_0000.*manifest\.db.*locked"):
+            manifest.insert(row())
+        with pytest.raises(TransientStoreError, match="locked"):
+            manifest.replace(row(), 1)
+        assert manifest.get(JOB, "0000_0000") is None
+    assert manifest.insert(row()) == Inserted()
+
+
+def test_a_relative_file_stays_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    manifest = open_manifest("sqlite:///manifest.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    manifest.ensure()
+    assert (tmp_path / "manifest.db").exists()
+
+
+def test_a_name_full_of_signs_is_a_file_name(tmp_path: Path):
+    folder = tmp_path / "50 % of #1 é"
+    manifest = open_manifest(f"sqlite:///{folder}/manifest.db")
+    manifest.ensure()
+    manifest.insert(row())
+    assert (folder / "manifest.db").exists()
+
+
+def test_tables_are_added_to_a_database_that_has_others(url: str, tmp_path: Path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "manifest.db")) as database:
+        database.execute("CREATE TABLE other (x)")
+    manifest = open_manifest(url)
+    assert manifest.ready() is False
+    with pytest.raises(MissingSchema, match="scenemosaic init"):
+        manifest.get(JOB, "0000_0000")
+    assert manifest.ensure() is True
+    assert manifest.insert(row()) == Inserted()
+
+
+def test_a_schema_of_another_version_is_refused(url: str, tmp_path: Path):
+    open_manifest(url).ensure()
+    with contextlib.closing(sqlite3.connect(tmp_path / "manifest.db")) as database, database:
+        database.execute("UPDATE manifest_schema SET version = 99")
+    for call in (open_manifest(url).ready, open_manifest(url).ensure):
+        with pytest.raises(PermanentStoreError, match="schema version 99"):
+            call()
+
+
+def test_a_table_that_went_away_is_a_missing_schema(url: str, tmp_path: Path):
+    manifest = open_manifest(url)
+    manifest.ensure()
+    with contextlib.closing(sqlite3.connect(tmp_path / "manifest.db")) as database, database:
+        database.execute("DROP TABLE manifest_rows")
+    with pytest.raises(MissingSchema, match="scenemosaic init"):
+        manifest.insert(row())
+
+
+def test_a_file_that_is_no_database_is_permanent(url: str, tmp_path: Path):
+    (tmp_path / "manifest.db").write_bytes(b"no database at all" * 100)
+    for call in (open_manifest(url).ready, open_manifest(url).ensure):
+        with pytest.raises(PermanentStoreError, match="not an SQLite database"):
+            call()
+    assert (tmp_path / "manifest.db").read_bytes() == b"no database at all" * 100
+
+
+def test_a_folder_that_cannot_be_made_is_permanent(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    manifest = open_manifest(f"sqlite:///{tmp_path}/file/manifest.db")
+    with pytest.raises(PermanentStoreError, match=r"cannot make manifest.*manifest\.db"):
+        manifest.ensure()
+
+
+def test_a_folder_in_place_of_the_file_is_permanent(url: str, tmp_path: Path):
+    (tmp_path / "manifest.db").mkdir()
+    with pytest.raises(PermanentStoreError, match="unable to open"):
+        open_manifest(url).ready()
+
+
+def test_a_password_is_never_shown():
+    manifest = open_manifest("postgresql+psycopg://user:s3cret@127.0.0.1:1/db?password=s3cret")
+    assert "s3cret" not in manifest.url + repr(manifest)
+    assert "127.0.0.1" in manifest.url
+
+
+def test_a_database_server_that_is_away_is_transient():
+    pytest.importorskip("psycopg")
+    manifest = open_manifest("postgresql+psycopg://user:s3cret@127.0.0.1:1/db")
+    with pytest.raises(TransientStoreError) as caught:
+        manifest.ready()
+    assert "s3cret" not in str(caught.value)
+
+
+def sqlite_error(name: str, text: str = "text") -> DBAPIError:
+    cause = sqlite3.OperationalError(text)
+    cause.sqlite_errorname = name
+    return DBAPIError("SELECT", None, cause)
+
+
+def postgres_error(state: str | None, *, invalidated: bool = False) -> DBAPIError:
+    kind = type("OperationalError", (Exception,), {"sqlstate": state})
+    return DBAPIError("SELECT", None, kind("text"), connection_invalidated=invalidated)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (sqlite_error("SQLITE_BUSY"), TransientStoreError),
+        (sqlite_error("SQLITE_BUSY_SNAPSHOT"), TransientStoreError),
+        (sqlite_error("SQLITE_LOCKED"), TransientStoreError),
+        (sqlite_error("SQLITE_IOERR_FSYNC"), TransientStoreError),
+        (sqlite_error("SQLITE_CANTOPEN"), PermanentStoreError),
+        (sqlite_error("SQLITE_READONLY_DBMOVED"), PermanentStoreError),
+        (sqlite_error("SQLITE_FULL"), PermanentStoreError),
+        (sqlite_error("SQLITE_NOTADB"), PermanentStoreError),
+        (sqlite_error("SQLITE_ERROR"), PermanentStoreError),
+        (sqlite_error("SQLITE_ERROR", "no such table: manifest_rows"), MissingSchema),
+        (postgres_error("42P01"), MissingSchema),
+        (postgres_error("40001"), TransientStoreError),
+        (postgres_error("57P01"), TransientStoreError),
+        (postgres_error("53300"), TransientStoreError),
+        (postgres_error(None), TransientStoreError),
+        (postgres_error("XX000", invalidated=True), TransientStoreError),
+        (postgres_error("53100"), PermanentStoreError),
+        (postgres_error("42501"), PermanentStoreError),
+        (postgres_error("28P01"), PermanentStoreError),
+        (TimeoutError(), TransientStoreError),
+    ],
+)
+def test_an_error_means(error: DBAPIError, kind: type[StoreError]):
+    meant = classify(error, "insert 0000_0000", "sqlite:///m.db")
+    assert type(meant) is kind
+    assert "insert 0000_0000 on manifest sqlite:///m.db" in str(meant)
+
+
+def test_the_statements_suit_postgresql():
+    dialect = postgresql.dialect()
+    insert = str(sql_schema.insert_if_absent("postgresql", pack(row())).compile(dialect=dialect))
+    assert insert.endswith("ON CONFLICT DO NOTHING")
+    assert '"window"' in insert
+    table = str(CreateTable(sql_schema.rows).compile(dialect=dialect))
+    assert '"window" TEXT COLLATE "C" NOT NULL' in table
+    assert "blocks BYTEA" in table
+
+
+def test_revisions_stay_exact_beyond_floats(url: str):
+    manifest = open_manifest(url)
+    manifest.ensure()
+    manifest.insert(row(revision=2**53))
+    assert isinstance(manifest.replace(row(), 2**53), Updated)
+    assert manifest.get(JOB, "0000_0000") == row(revision=2**53 + 1)

