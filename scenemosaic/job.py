@@ -4,7 +4,14 @@ import hashlib
 from collections.abc import Sequence
 
 from scenemosaic import gaps, keys
-from scenemosaic.commit import Committed, Outcome, commit_object, retrying
+from scenemosaic.commit import (
+    Committed,
+    Outcome,
+    RetryPolicy,
+    commit_object,
+    retrying,
+    system_effects,
+)
 from scenemosaic.errors import InputError, MissingSchema
 from scenemosaic.gaps import GapReport
 from scenemosaic.plan import MAX_PLAN_BYTES, load_plan
@@ -49,12 +56,15 @@ def load_job(job_id: str, root: str, manifest: str | None) -> JobSpec:
     """A job by its ID, from ``plan.json`` under the root; its sources' places are not known."""
     place, rows = _place(root, manifest)
     store, key = open_store(place), keys.plan_key(keys.check_job_id(job_id))
-    info = store.head(key)
+    policy, effects = RetryPolicy(), system_effects()
+    info = retrying(lambda: store.head(key), policy, effects)
     if info is None:
         raise InputError(f"{store.uri} holds no job {job_id}: {key} is not there")
     if info.size_bytes > MAX_PLAN_BYTES:
         raise InputError(f"{store.object_uri(key)} is too large for a plan: {info.size_bytes}")
-    return JobSpec(load_plan(store.get(key), job_id), (), place, rows)
+    return JobSpec(
+        load_plan(retrying(lambda: store.get(key), policy, effects), job_id), (), place, rows
+    )
 
 
 def _place(root: str, manifest: str | None) -> tuple[str, str]:

@@ -1,0 +1,1 @@
+"""Measures scenemosaic beside GDAL's COG driver, rio-cogeo and cp: ``make bench``."""

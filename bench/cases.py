@@ -1,0 +1,167 @@
+"""What is measured: each case is a command, with what must be laid before it each time."""
+
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.measure import Cost, group_cpu_s, measure, run
+from bench.server import PrefectServer, with_server
+
+PYTHON = sys.executable
+SCRIPTS = Path(sys.executable).parent
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a bench works: its scratch folder, the scene, the options and environment."""
+
+    folder: Path
+    scene: Path
+    window: int
+    predictor: int
+    env: Mapping[str, str]
+
+    @property
+    def root(self) -> Path:
+        """The root that a measured run writes; emptied before each."""
+        return self.folder / "root"
+
+    @property
+    def out(self) -> Path:
+        """The file that a measured command writes; removed before each."""
+        return self.folder / "out.tif"
+
+    def clear(self) -> None:
+        """Remove what the last measured command wrote."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.out.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A root with every tile and row of a job, from which assembly starts again and again."""
+
+    root: Path
+    job_id: str
+    before: frozenset[Path] = field(repr=False)
+    manifest: Path = field(repr=False)
+
+    def rewind(self) -> None:
+        """Take away the mosaic, what belongs to it, and its row."""
+        for path in set(_files(self.root)) - self.before:
+            path.unlink()
+        for path in self.manifest.iterdir():
+            shutil.copyfile(path, self.root / path.name)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the table. ``run`` measures it once, after laying what it needs."""
+
+    name: str
+    run: Callable[[], Cost]
+
+
+def commit(place: Place, scene: Path, name: str) -> Committed:
+    """Write a scene's tiles and rows into a root of its own, unmeasured."""
+    root = place.folder / name
+    told = run(_engine("commit", str(scene), root, place.window), place.env)
+    saved = place.folder / f"{name}-manifest"
+    saved.mkdir()
+    for path in root.glob("manifest.db*"):
+        shutil.copyfile(path, saved / path.name)
+    return Committed(root, told["job_id"], frozenset(_files(root)), saved)
+
+
+def assembly(place: Place, committed: Committed, name: str) -> Case:
+    """Assembly alone, by the engine in a process of its own."""
+    command = _engine("assemble", committed.job_id, committed.root, place.window)
+
+    def once() -> Cost:
+        committed.rewind()
+        return measure(command, place.env)
+
+    return Case(name, once)
+
+
+def flow(place: Place, server: PrefectServer | None, name: str) -> tuple[Case, list[float]]:
+    """``scenemosaic process``; the list takes the server's CPU seconds of each run."""
+    command = [str(SCRIPTS / "scenemosaic"), "process", str(place.scene), "--to", str(place.root)]
+    command += ["--window", str(place.window), "--workers", "2", "--json"]
+    env = with_server(place.env, server) if server else place.env
+    served: list[float] = []
+
+    def once() -> Cost:
+        place.clear()
+        before = group_cpu_s(server.group) if server else 0.0
+        cost = measure(command, env, first=lambda: _has_tile(place.root))
+        if server:
+            served.append(group_cpu_s(server.group) - before)
+        return cost
+
+    return Case(name, once), served
+
+
+def engine(place: Place, name: str) -> Case:
+    """Plan, two threads of windows and assembly in one process, without Prefect."""
+    return _simple(place, name, _engine("process", str(place.scene), place.root, place.window))
+
+
+def gdal(place: Place, name: str, source: Path, threads: int) -> Case:
+    """GDAL's COG driver."""
+    command = [PYTHON, "-m", "bench.gdal", str(source), str(place.out), "--threads", str(threads)]
+    return _simple(place, name, command)
+
+
+def rio_cogeo(place: Place, name: str) -> Case:
+    """``rio cogeo create`` with the same compression, blocks and resampling."""
+    command = [str(SCRIPTS / "rio"), "cogeo", "create", str(place.scene), str(place.out), "--quiet"]
+    command += ["--cog-profile", "deflate", "--blocksize", "512", "--overview-blocksize", "512"]
+    command += ["--overview-resampling", "average", "--co", "ZLEVEL=6"]
+    command += ["--co", f"PREDICTOR={place.predictor}"]
+    return _simple(place, name, command)
+
+
+def cp(place: Place, name: str, source: Path) -> Case:
+    """``cp`` of a file."""
+    return _simple(place, name, ["cp", str(source), str(place.out)])
+
+
+def tiles_vrt(place: Place, committed: Committed) -> Path:
+    """A VRT over the job's tiles."""
+    target = place.folder / "tiles.vrt"
+    tiles = committed.root / "tiles" / committed.job_id
+    run([PYTHON, "-m", "bench.vrt", str(tiles), str(target), "--window", str(place.window)],
+        place.env)  # fmt: skip
+    return target
+
+
+def assembled(place: Place, committed: Committed) -> Path:
+    """A copy of the job's mosaic, as bytes for ``cp`` to copy."""
+    assembly(place, committed, "").run()
+    target = place.folder / "mosaic.tif"
+    mosaic = committed.root / "mosaics" / committed.job_id / "mosaic.tif"
+    shutil.copyfile(mosaic, target)
+    return target
+
+
+def _simple(place: Place, name: str, command: list[str]) -> Case:
+    def once() -> Cost:
+        place.clear()
+        return measure(command, place.env)
+
+    return Case(name, once)
+
+
+def _engine(what: str, subject: str, root: Path, window: int) -> list[str]:
+    return [PYTHON, "-m", "bench.engine", what, subject, str(root), "--window", str(window)]
+
+
+def _files(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file()]
+
+
+def _has_tile(root: Path) -> bool:
+    return any((root / "tiles").glob("*/[0-9]*_[0-9]*.tif"))

@@ -1,0 +1,77 @@
+"""What the measured costs say: the table, the promises, the engine's stages."""
+
+import argparse
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+
+from bench import table
+from bench.measure import Cost
+
+GDAL = "GDAL COG"
+GDAL_2 = "GDAL COG, 2 threads"
+GDAL_TILES = "GDAL COG of the tiles"
+FLOW = "scenemosaic process"
+ENGINE = "engine without Prefect"
+ASSEMBLE = "assembly alone"
+CP = "cp of the mosaic"
+RIO = "rio cogeo create"
+
+
+def heading(options: argparse.Namespace) -> Iterator[str]:
+    """What was run on what, for the top of the report."""
+    yield f"# {options.size} x {options.size} x {options.bands} {options.dtype}"
+    yield ""
+    names = ("prefect", "rasterio", "rio-cogeo", "imagecodecs", "numpy")
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    yield f"Windows of {options.window}, blocks of 512, deflate 6, average; two workers; "
+    yield f"{options.runs} rounds, median (least). Ratios are medians over rounds. "
+    yield f"Python {platform.python_version()}, {os.cpu_count()} cores, {versions}."
+    yield ""
+
+
+def promises(measured: table.Costs) -> Iterator[str]:
+    """Each limit that the project sets itself, and whether this run kept it."""
+
+    def cpu(cost: Cost) -> float:
+        return cost.cpu_s
+
+    gdal = measured[GDAL]
+    shares = [_without_import(cost) for cost in measured[ENGINE]]
+    assembly = measured[ASSEMBLE]
+    tiles, copied = measured[GDAL_TILES], measured[CP]
+    yield ""
+    yield "| promise | ratio | limit | kept |"
+    yield "| --- | ---: | ---: | --- |"
+    text = "engine's share (plan, windows, assembly): CPU to GDAL's COG driver"
+    yield table.claim(text, table.ratio(shares, gdal, cpu), 0.85)
+    if FLOW in measured:
+        text = "the whole flow process: CPU to GDAL's COG driver"
+        yield table.claim(text, table.ratio(measured[FLOW], gdal, cpu), 1.0)
+    text = "assembly alone: CPU to GDAL's COG driver of the same tiles"
+    yield table.claim(text, table.ratio(assembly, tiles, cpu), 1 / 8)
+    text = "assembly alone: wall to `cp` of the same bytes"
+    yield table.claim(text, table.ratio(assembly, copied, lambda cost: cost.wall_s), 1.5)
+    text = "the same without the interpreter's start and imports"
+    yield table.claim(text, table.ratio(
+        [_without_import(cost) for cost in assembly], copied, lambda cost: cost.wall_s
+    ), 1.5)  # fmt: skip
+
+
+def _without_import(cost: Cost) -> Cost:
+    stages = [took for name, took in cost.told["stages"].items() if name != "import"]
+    cpu_s = sum(took["cpu_s"] for took in stages)
+    wall_s = sum(took["wall_s"] for took in stages)
+    return Cost(cpu_s, wall_s, cost.peak_bytes)
+
+
+def stages(runs: Sequence[Cost]) -> Iterator[str]:
+    """Where the engine's time goes."""
+    yield ""
+    yield "| engine's stage | CPU s | wall s |"
+    yield "| --- | ---: | ---: |"
+    for name in runs[0].told["stages"]:
+        took = [cost.told["stages"][name] for cost in runs]
+        cpu = table.spread([stage["cpu_s"] for stage in took])
+        yield f"| {name} | {cpu} | {table.spread([stage['wall_s'] for stage in took])} |"

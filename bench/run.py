@@ -1,0 +1,156 @@
+"""One command, one run: scenemosaic beside GDAL's COG driver, rio-cogeo and cp.
+
+Cases are interleaved and repeated, and ratios are taken within a round, since a
+shared processor changes its speed from minute to minute.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench import cases, report, table
+from bench.measure import Cost, measure, run
+from bench.server import clean_env, prefect_server
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; prints Markdown to stdout and progress to stderr."""
+    options = _options(arguments)
+    scratch = Path(options.scratch) if options.scratch else None
+    if scratch:
+        scratch.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="scenemosaic-bench-", dir=scratch))
+    try:
+        lines = list(_report(options, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    text = "\n".join(lines) + "\n"
+    if options.write:
+        RESULTS.write_text(text, "utf-8")
+    print(text, end="")
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--size", type=int, default=8192, help="the scene's edge in pixels")
+    parser.add_argument("--bands", type=int, default=3)
+    parser.add_argument("--dtype", default="uint16", choices=["uint16", "float32"])
+    parser.add_argument("--window", type=int, default=2048)
+    parser.add_argument("--runs", type=int, default=3, help="rounds of all cases")
+    parser.add_argument(
+        "--memory", default="", metavar="SIZES",
+        help="compare assembly's peak memory, such as 4096,16384",
+    )  # fmt: skip
+    parser.add_argument("--no-flow", action="store_true", help="leave Prefect out")
+    parser.add_argument("--no-rio", action="store_true", help="leave rio-cogeo out: it is slow")
+    parser.add_argument("--scratch", help="folder for scratch files (some GB)")
+    parser.add_argument("--write", action="store_true", help="also write bench/RESULTS.md")
+    return parser.parse_args(arguments)
+
+
+def _report(options: argparse.Namespace, folder: Path) -> Iterator[str]:
+    place = _place(options, folder)
+    yield from report.heading(options)
+    committed = cases.commit(place, place.scene, "committed")
+    work = _engine_cases(options, place, committed)
+    with ExitStack() as stack:
+        served: list[float] = []
+        if not options.no_flow:
+            server = stack.enter_context(prefect_server(folder / "server"))
+            flow, served = cases.flow(place, server, report.FLOW)
+            work.insert(0, flow)
+        measured = _rounds(options.runs, work)
+    yield from table.costs(measured, report.GDAL)
+    if served:
+        yield ""
+        yield f"The Prefect server was running already; its own CPU: {table.spread(served)} s."
+    yield from report.promises(measured)
+    yield from report.stages(measured[report.ENGINE])
+    if not options.no_flow:
+        yield from _first_window(place, measured[report.FLOW])
+    if options.memory:
+        yield from _memory(options, place)
+
+
+def _engine_cases(
+    options: argparse.Namespace, place: cases.Place, committed: cases.Committed
+) -> list[cases.Case]:
+    mosaic = cases.assembled(place, committed)
+    vrt = cases.tiles_vrt(place, committed)
+    return [
+        cases.gdal(place, report.GDAL, place.scene, 1),
+        cases.engine(place, report.ENGINE),
+        cases.gdal(place, report.GDAL_2, place.scene, 2),
+        cases.assembly(place, committed, report.ASSEMBLE),
+        cases.cp(place, report.CP, mosaic),
+        cases.gdal(place, report.GDAL_TILES, vrt, 1),
+        *([] if options.no_rio else [cases.rio_cogeo(place, report.RIO)]),
+    ]
+
+
+def _place(options: argparse.Namespace, folder: Path) -> cases.Place:
+    env = clean_env(folder / "prefect") | {"XDG_CACHE_HOME": str(folder / "cache")}
+    predictor = 3 if options.dtype.startswith("float") else 2
+    place = cases.Place(folder, folder / "scene.tif", options.window, predictor, env)
+    _scene(options, place.scene, options.size, env)
+    return place
+
+
+def _scene(options: argparse.Namespace, path: Path, size: int, env: dict[str, str]) -> None:
+    _say(f"scene of {size} x {size} x {options.bands} {options.dtype}")
+    command = [sys.executable, "-m", "bench.scene", str(path), "--size", str(size)]
+    run([*command, "--bands", str(options.bands), "--dtype", options.dtype], env)
+
+
+def _rounds(runs: int, work: Sequence[cases.Case]) -> dict[str, list[Cost]]:
+    measured: dict[str, list[Cost]] = {case.name: [] for case in work}
+    for number in range(1, runs + 1):
+        for case in work:
+            cost = case.run()
+            measured[case.name].append(cost)
+            _say(f"{number}/{runs} {case.name}: {cost.cpu_s:.2f} s CPU, {cost.wall_s:.2f} s wall")
+    return measured
+
+
+def _first_window(place: cases.Place, running: Sequence[Cost]) -> Iterator[str]:
+    alone, _ = cases.flow(place, None, "without a server")
+    fresh, again = alone.run(), alone.run()
+    yield ""
+    yield "| from command to first window | s |"
+    yield "| --- | ---: |"
+    yield f"| a Prefect server is running | {_first([cost.first_s for cost in running])} |"
+    yield f"| none: a temporary one, its first start ever | {_first([fresh.first_s])} |"
+    yield f"| none: a temporary one, a later start | {_first([again.first_s])} |"
+
+
+def _first(seconds: Sequence[float | None]) -> str:
+    return table.spread([value for value in seconds if value is not None])
+
+
+def _memory(options: argparse.Namespace, place: cases.Place) -> Iterator[str]:
+    yield ""
+    yield "| assembly of | windows | peak MB | CPU s | wall s |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for size in (int(part) for part in options.memory.split(",")):
+        scene = place.folder / f"scene-{size}.tif"
+        _scene(options, scene, size, dict(place.env))
+        committed = cases.commit(place, scene, f"memory-{size}")
+        scene.unlink()
+        cost = cases.assembly(place, committed, "").run()
+        shutil.rmtree(committed.root)
+        windows = (-(-size // options.window)) ** 2
+        peak = f"{cost.peak_bytes / table.MB:.0f}"
+        yield f"| {size} x {size} | {windows} | {peak} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} |"
+    floor = measure([sys.executable, "-c", "import bench.engine"], place.env)
+    yield f"| nothing (imports alone) | 0 | {floor.peak_bytes / table.MB:.0f} | | |"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,93 @@
+"""A Prefect server of the bench's own: free port, own home, ended by its process group."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+START_S = 180.0
+STOP_S = 15.0
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@dataclass(frozen=True)
+class PrefectServer:
+    """A running server: its API's URL and the process group that it runs in."""
+
+    api_url: str
+    group: int
+
+
+def clean_env(home: Path) -> dict[str, str]:
+    """The environment of a measured command: without settings of Prefect, in a home of its own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    return kept | {
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(int(START_S)),
+        "DO_NOT_TRACK": "1",
+        "NO_PROXY": "127.0.0.1,localhost",
+    }
+
+
+@contextlib.contextmanager
+def prefect_server(home: Path) -> Iterator[PrefectServer]:
+    """Start a server, wait until it answers, end it afterwards."""
+    home.mkdir(parents=True, exist_ok=True)
+    port = _free_port()
+    command = [sys.executable, "-m", "prefect", "server", "start", "--no-ui"]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    with (home / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, env=clean_env(home), stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        api_url = f"http://127.0.0.1:{port}/api"
+        _await(f"{api_url}/health", process, home / "server.log")
+        yield PrefectServer(api_url, process.pid)
+    finally:
+        _stop(process)
+
+
+def with_server(env: Mapping[str, str], server: PrefectServer) -> dict[str, str]:
+    """The environment in which Prefect uses the server."""
+    return {**env, "PREFECT_API_URL": server.api_url}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _await(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with _DIRECT.open(url, timeout=5):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+    raise SystemExit(
+        f"the Prefect server did not start:\n{log.read_text(errors='replace')[-2000:]}"
+    )
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+            return

@@ -1,0 +1,1 @@
+"""Prefect Blocks: validated configuration that yields a frozen, picklable spec."""

@@ -1,0 +1,1 @@
+"""What surrounds the flows: work pools, schedules, policies, tables. See README.md here."""

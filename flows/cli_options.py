@@ -1,0 +1,77 @@
+"""The options of the commands."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+
+def _number_or_auto(ctx: click.Context, param: click.Parameter, value: str) -> int | str:
+    if value == "auto":
+        return value
+    if not (value.isdecimal() and int(value) > 0):
+        raise click.BadParameter(f"{value!r} is neither auto nor a number of at least 1")
+    return int(value)
+
+
+TO = click.option("--to", required=True, metavar="ROOT", help="A folder or s3://bucket/prefix.")
+MANIFEST = click.option(
+    "--manifest", metavar="URL", help="sqlite:///…, postgresql+psycopg://…, dynamodb://table."
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Log what is routine, too.")
+POSITIVE = click.IntRange(min=1)
+
+_PROCESS: Final = (
+    click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
+    TO,
+    MANIFEST,
+    click.option(
+        "--window",
+        callback=_number_or_auto,
+        metavar="N|auto",
+        default="auto",
+        show_default=True,
+        help="Pixels a side.",
+    ),
+    click.option(
+        "--block-size",
+        type=POSITIVE,
+        help="Pixels a side of a block.  [default: 512, or what suits a narrow image]",
+    ),
+    click.option(
+        "--compress",
+        default="deflate",
+        show_default=True,
+        metavar="CODEC",
+        help="deflate, zstd, lzw, lerc, jpeg, webp or none.",
+    ),
+    click.option("--level", type=int, help="The codec's level."),
+    click.option(
+        "--resampling", metavar="KERNEL", help="For overviews: nearest, average, mode or rms."
+    ),
+    click.option(
+        "--datetime", metavar="TIME", help="When the scene was taken: 2024-05-01T10:20:30Z."
+    ),
+    click.option("--collection", metavar="ID", help="The STAC collection of the item."),
+    click.option("--engine", type=click.Choice(["threads"]), default="threads", show_default=True),
+    click.option(
+        "--workers", type=POSITIVE, help="Threads at once.  [default: one a core, at most 8]"
+    ),
+    click.option(
+        "--windows-per-task",
+        callback=_number_or_auto,
+        metavar="N|auto",
+        default="auto",
+        show_default=True,
+        help="At most 200.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Print the plan and write nothing."),
+)
+
+
+def process_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the source, the place and everything that decides the mosaic."""
+    for option in reversed(_PROCESS):
+        command = option(command)
+    return command

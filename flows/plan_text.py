@@ -1,0 +1,73 @@
+"""A plan as ``--dry-run`` shows it."""
+
+from flows import batches
+from flows.limits import Limits
+from flows.progress import in_bytes, in_seconds
+from flows.redact import public_manifest
+from scenemosaic import keys
+from scenemosaic.job import JobSpec
+
+
+def as_json(spec: JobSpec, limits: Limits) -> dict[str, object]:
+    """Job ID, grid, windows, batches, keys and a rough estimate."""
+    recipe, job_id = spec.plan.recipe, spec.plan.job_id
+    tiling = recipe.tiling()
+    size = limits.windows_per_task or batches.batch_size(recipe, len(tiling), limits.workers)
+    last = tiling.window(len(tiling) - 1)
+    return {
+        "job_id": job_id,
+        "root": spec.root,
+        "manifest": public_manifest(spec.manifest),
+        "plan": spec.plan.to_json(),
+        "windows": len(tiling),
+        "window_rows": tiling.rows,
+        "window_cols": tiling.cols,
+        "window_size": tiling.window_size,
+        "levels": tiling.last_level + 1,
+        "batches": len(batches.split(range(len(tiling)), size)),
+        "windows_per_task": size,
+        "workers": limits.workers,
+        "keys": {
+            "plan": keys.plan_key(job_id),
+            "first_tile": keys.tile_key(job_id, tiling.window(0).name),
+            "last_tile": keys.tile_key(job_id, last.name),
+            "mosaic": keys.mosaic_key(job_id),
+            "preview": keys.preview_key(job_id),
+            "item": keys.item_key(job_id),
+        },
+        "estimate": {
+            "seconds": round(_seconds(spec, limits), 1),
+            "worst_tile_bytes": recipe.worst_tile_bytes(),
+        },
+    }
+
+
+def as_text(spec: JobSpec, limits: Limits) -> str:
+    """The same for people."""
+    recipe, job_id = spec.plan.recipe, spec.plan.job_id
+    tiling, grid = recipe.tiling(), recipe.grid
+    value = as_json(spec, limits)
+    return "\n".join(
+        [
+            f"job      {job_id}",
+            f"grid     {grid.width} x {grid.height} pixels, {recipe.bands} x {recipe.dtype}",
+            f"recipe   {recipe.compress}, blocks of {recipe.block_size}, {recipe.resampling}, "
+            f"{tiling.last_level + 1} levels",
+            f"windows  {len(tiling)} of {tiling.window_size} pixels "
+            f"({tiling.rows} rows x {tiling.cols} columns)",
+            f"batches  {value['batches']} of {value['windows_per_task']} windows "
+            f"on {limits.workers} workers",
+            f"plan     {spec.root}/{keys.plan_key(job_id)}",
+            f"tiles    {spec.root}/{keys.tile_key(job_id, tiling.window(0).name)} …",
+            f"mosaic   {spec.root}/{keys.mosaic_key(job_id)}",
+            f"rows     {public_manifest(spec.manifest)}",
+            f"estimate about {in_seconds(_seconds(spec, limits))} for the windows, "
+            f"a tile of at most {in_bytes(recipe.worst_tile_bytes())}",
+            "nothing was written",
+        ]
+    )
+
+
+def _seconds(spec: JobSpec, limits: Limits) -> float:
+    recipe = spec.plan.recipe
+    return len(recipe.tiling()) * batches.window_seconds(recipe) / limits.workers

@@ -1,0 +1,89 @@
+"""What one run of ``process`` came to: the value behind the flow's named final state."""
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from scenemosaic.errors import ConflictError, SceneMosaicError
+
+if TYPE_CHECKING:
+    from scenemosaic.job import MosaicResult
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the run and its wall seconds."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessReport:
+    """Counts of windows (they add up to ``windows``), the mosaic, and what went wrong, if anything.
+
+    ``seconds`` is wall time from the start of planning.
+    """
+
+    job_id: str
+    windows: int
+    written: int
+    already_present: int
+    missing: tuple[str, ...]
+    seconds: float
+    mosaic: "MosaicResult | None" = None
+    error: SceneMosaicError | None = None
+    stages: tuple[Stage, ...] = ()
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0, or what the error's group says; superseded is a conflict."""
+        if self.error is not None:
+            return self.error.exit_code
+        return ConflictError.exit_code if self.superseded else 0
+
+    @property
+    def superseded(self) -> bool:
+        return self.mosaic is not None and self.mosaic.outcome == "superseded"
+
+    @property
+    def all_was_there(self) -> bool:
+        """Nothing was written by this run, because all of it stood there."""
+        return self.written == 0 and self.mosaic is not None and self.mosaic.outcome != "written"
+
+    @property
+    def summary(self) -> str:
+        """The counts in one line."""
+        plural = "" if self.windows == 1 else "s"
+        text = f"{self.windows} window{plural}: {self.written} written"
+        text += f", {self.already_present} already there"
+        return f"{text}, {len(self.missing)} missing" if self.missing else text
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of ``process --json``; with ``error`` and ``exit_code`` on failure."""
+        value: dict[str, object] = {
+            "job_id": self.job_id,
+            "windows": self.windows,
+            "written": self.written,
+            "already_present": self.already_present,
+            "missing": list(self.missing),
+            "mosaic": None if self.mosaic is None else mosaic_json(self.mosaic),
+            "item": None if self.mosaic is None else self.mosaic.item,
+            "preview": None if self.mosaic is None else self.mosaic.preview,
+            "seconds": round(self.seconds, 3),
+        }
+        return value if self.error is None else value | error_json(self.error)
+
+
+def mosaic_json(mosaic: "MosaicResult") -> dict[str, object]:
+    """The ``mosaic`` object of the contract: item and preview stand beside it."""
+    value: dict[str, object] = asdict(mosaic)
+    return {name: value[name] for name in value if name not in ("item", "preview")}
+
+
+def error_json(error: SceneMosaicError) -> dict[str, object]:
+    """What ``--json`` says of an error."""
+    return {
+        "error": {"kind": error.kind, "message": str(error)},
+        "exit_code": error.exit_code,
+    }

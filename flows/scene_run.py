@@ -1,0 +1,109 @@
+"""One run of one scene, inside a flow: what is missing, its batches, the gap check, the mosaic."""
+
+import logging
+from typing import Any
+
+from prefect import unmapped
+from prefect.futures import PrefectConcurrentFuture, PrefectFuture, as_completed
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows import batches
+from flows.limits import Limits
+from flows.preparing import prepare_job
+from flows.report import ProcessReport
+from flows.session import Session
+from flows.stopwatch import Stopwatch
+from flows.tally import Tally
+from scenemosaic import job
+from scenemosaic.errors import SceneMosaicError, StoreError
+from scenemosaic.job import BatchResult, JobSpec, MosaicResult, Run
+from tasks.assemble_mosaic import assemble_mosaic
+from tasks.commit_windows import commit_windows
+
+_log = logging.getLogger(__name__)
+
+
+def run_scene(session: Session, run: Run, limits: Limits, watch: Stopwatch) -> ProcessReport:
+    """Carry out a planned job; the project's own errors come back inside the report."""
+    plan = session.spec.plan
+    tally = Tally(len(plan.recipe.tiling()), session.observer)
+    mosaic: MosaicResult | None = None
+    failure: SceneMosaicError | None = None
+    try:
+        mosaic = _carry_out(session, run, limits, watch, tally)
+    except SceneMosaicError as error:
+        failure = error
+    return tally.report(plan.job_id, mosaic, failure, tuple(watch.stages), watch.seconds)
+
+
+def _carry_out(
+    session: Session, run: Run, limits: Limits, watch: Stopwatch, tally: Tally
+) -> MosaicResult:
+    spec, observer = session.spec, session.observer
+    if not session.prepared:
+        if (mosaic := job.finished(spec)) is not None:
+            return mosaic
+        prepare_job(spec, run, _log.info)
+    with watch.stage("windows", observer):
+        _commit_missing(spec, run, limits, tally)
+    with watch.stage("gap check", observer):
+        tally.check(job.find_gaps(spec))
+    with watch.stage("assembly", observer):
+        return assemble_mosaic(spec, run, observer.copied)
+
+
+def _commit_missing(spec: JobSpec, run: Run, limits: Limits, tally: Tally) -> None:
+    recipe = spec.plan.recipe
+    numbers = job.missing_windows(spec)
+    tally.begin(recipe.tiling().window(number).name for number in numbers)
+    if not numbers:
+        return
+    size = limits.windows_per_task or batches.batch_size(recipe, len(numbers), limits.workers)
+    parameters = {
+        "spec": unmapped(spec),
+        "numbers": batches.split(numbers, size),
+        "run": unmapped(run),
+        "report": unmapped(tally.add),
+    }
+    batch_task: Any = commit_windows  # Prefect's overloads take every task for an async one
+    runner: ThreadPoolTaskRunner[Any]
+    with ThreadPoolTaskRunner(max_workers=limits.workers) as runner:
+        _collect([*runner.map(batch_task, parameters)], tally)
+
+
+def _collect(futures: list[PrefectFuture[Any]], tally: Tally) -> None:
+    """Look at each result; after the first error start no further batch, then raise it."""
+    failure: Exception | None = None
+    for future in as_completed(futures):
+        if _is_cancelled(future):
+            continue
+        result: BatchResult | Exception = future.result(raise_on_failure=False)
+        if isinstance(result, BatchResult):
+            _add(result, tally)
+        elif failure is None:
+            failure = result
+            _cancel_waiting(futures)
+    if failure is not None:
+        raise _named(failure)
+
+
+def _is_cancelled(future: PrefectFuture[Any]) -> bool:
+    return isinstance(future, PrefectConcurrentFuture) and future.wrapped_future.cancelled()
+
+
+def _cancel_waiting(futures: list[PrefectFuture[Any]]) -> None:
+    for future in futures:
+        if isinstance(future, PrefectConcurrentFuture):
+            future.wrapped_future.cancel()
+
+
+def _add(result: BatchResult, tally: Tally) -> None:
+    for outcome in result.outcomes:
+        tally.add(outcome)
+    tally.count(result.counters)
+
+
+def _named(failure: Exception) -> Exception:
+    if isinstance(failure, TimeoutError):
+        return StoreError(f"a batch of windows did not end in time: {failure}")
+    return failure

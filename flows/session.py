@@ -1,0 +1,57 @@
+"""What the command line hands to a flow in its own process, beside the flow's parameters."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from flows.report import ProcessReport
+from scenemosaic.job import JobSpec, WindowOutcome
+
+
+class Observer(Protocol):
+    """Told of a run's progress, from many threads at once; must be quick and never raise."""
+
+    def stage(self, name: str) -> None:
+        """A stage begins."""
+
+    def windows(self, total: int, present: int) -> None:
+        """How many windows the plan has, and how many have a row already."""
+
+    def window(self, outcome: WindowOutcome) -> None:
+        """One window is done."""
+
+    def copied(self, done_bytes: int, total_bytes: int) -> None:
+        """How much of the mosaic stands."""
+
+
+class Silent:
+    """An observer that does nothing."""
+
+    def stage(self, name: str) -> None:
+        pass
+
+    def windows(self, total: int, present: int) -> None:
+        pass
+
+    def window(self, outcome: WindowOutcome) -> None:
+        pass
+
+    def copied(self, done_bytes: int, total_bytes: int) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A planned job, and who watches it.
+
+    ``prepared``: it was not finished a moment ago, and its plan is published.
+    ``reports`` is given the run's report, which outlives an API that went away.
+    """
+
+    spec: JobSpec
+    observer: Observer
+    prepared: bool = False
+    reports: list[ProcessReport] = field(default_factory=list)
+
+
+ACTIVE: Final[ContextVar[Session | None]] = ContextVar("scenemosaic_session", default=None)

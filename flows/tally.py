@@ -1,0 +1,99 @@
+"""The count of one run: each window of the plan once, whatever was tried how often."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from flows.report import ProcessReport, Stage
+from flows.session import Observer
+from scenemosaic.errors import IncompleteError, SceneMosaicError
+from scenemosaic.gaps import GapReport
+from scenemosaic.job import MosaicResult, WindowOutcome
+
+NAMED = 8
+
+
+class Tally:
+    """Collects outcomes by window, thread-safely; the last word on a window counts.
+
+    A window without an outcome of this run was there before it, or is missing.
+    """
+
+    def __init__(self, windows: int, observer: Observer) -> None:
+        self._windows = windows
+        self._observer = observer
+        self._lock = threading.Lock()
+        self._outcomes: dict[str, WindowOutcome] = {}
+        self._missing: set[str] = set()
+        self._counters: Counter[str] = Counter()
+
+    def begin(self, missing: Iterable[str]) -> None:
+        """``missing`` are the names without a row as the run begins."""
+        self._missing = set(missing)
+        self._observer.windows(self._windows, self._windows - len(self._missing))
+
+    def add(self, outcome: WindowOutcome) -> None:
+        """Note one window's outcome; called from the workers as each is done."""
+        with self._lock:
+            known = self._outcomes.get(outcome.window)
+            # A task's retry finds what its first try wrote: that stays written.
+            if known is None or known.outcome == "failed":
+                self._outcomes[outcome.window] = outcome
+            if outcome.outcome != "failed":
+                self._missing.discard(outcome.window)
+        if known is None:
+            self._observer.window(outcome)
+
+    def count(self, counters: Mapping[str, int]) -> None:
+        """Add a batch's counters."""
+        with self._lock:
+            self._counters.update(counters)
+
+    def check(self, gaps: GapReport) -> None:
+        """Raise IncompleteError where the manifest's own gap report names a window."""
+        self._missing = set(gaps.missing)
+        if gaps.missing:
+            raise IncompleteError(self._gap_text(gaps))
+
+    def report(
+        self,
+        job_id: str,
+        mosaic: MosaicResult | None,
+        error: SceneMosaicError | None,
+        stages: tuple[Stage, ...],
+        seconds: float,
+    ) -> ProcessReport:
+        """The run as a value: written, already present and missing add up to the plan's windows."""
+        written = sum(o.outcome == "written" for o in self._outcomes.values())
+        missing = tuple(sorted(self._missing))
+        written -= sum(self._is_written(name) for name in missing)
+        return ProcessReport(
+            job_id=job_id,
+            windows=self._windows,
+            written=written,
+            already_present=self._windows - written - len(missing),
+            missing=missing,
+            seconds=seconds,
+            mosaic=mosaic,
+            error=error,
+            stages=stages,
+            counters=dict(self._counters),
+        )
+
+    def _is_written(self, name: str) -> bool:
+        outcome = self._outcomes.get(name)
+        return outcome is not None and outcome.outcome == "written"
+
+    def _gap_text(self, gaps: GapReport) -> str:
+        names = [self._with_reason(name) for name in gaps.missing[:NAMED]]
+        more = len(gaps.missing) - len(names)
+        rest = f" and {more} more" if more > 0 else ""
+        return (
+            f"{len(gaps.missing)} of {gaps.windows} windows are missing: {', '.join(names)}{rest}; "
+            "no mosaic was written; what is committed stays, and the same command goes on there"
+        )
+
+    def _with_reason(self, name: str) -> str:
+        outcome = self._outcomes.get(name)
+        reason = outcome.error if outcome is not None else None
+        return f"{name} ({reason})" if reason else name

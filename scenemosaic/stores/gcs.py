@@ -1,0 +1,241 @@
+"""The Cloud Storage store: conditions on generations, one attempt a request."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from scenemosaic.errors import IncompleteError
+from scenemosaic.keys import check_key
+from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
+from scenemosaic.roots import Root
+from scenemosaic.stores.gcs_requests import FIELDS, GcsOptions, Reply, Requests, make_client
+from scenemosaic.stores.gcs_upload import CHUNK_BYTES, Session
+from scenemosaic.stores.pieces import bytes_of
+from scenemosaic.stores.port import (
+    Answer,
+    Body,
+    Capabilities,
+    Condition,
+    CopyRun,
+    IfAbsent,
+    IfMatch,
+    ObjectInfo,
+    Segment,
+    WriteResult,
+)
+from scenemosaic.stores.s3_answers import ANSWERS, Verdict
+
+_GENERATION = re.compile(r"[1-9][0-9]{0,18}")
+
+
+def connect(root: Root, options: GcsOptions | None = None) -> "GcsStore":
+    """The store of a ``gs://`` root, set up from the SDK's standard environment.
+
+    Raises PermanentStoreError where no usable credentials are found.
+    """
+    client = make_client(root.uri)
+    session, endpoint = client._http, client.api_endpoint
+    return GcsStore(root, Requests(session, endpoint, root.bucket, options or GcsOptions()))
+
+
+class GcsStore:
+    """A bucket's prefix as a store. Safe for threads; one for each process.
+
+    An ETag here is the object's generation, in decimal digits, and so is its version ID:
+    each write has a new one, whether the bucket keeps old versions or not.
+    ``policy`` is for what may land twice: chunks, pages of a listing, bytes to gather.
+    """
+
+    capabilities = Capabilities(
+        if_match=True, versions=True, delete_markers=False, server_side_copy=False
+    )
+
+    def __init__(
+        self,
+        root: Root,
+        requests: Requests,
+        policy: RetryPolicy | None = None,
+        effects: Effects | None = None,
+    ) -> None:
+        self.uri = root.uri
+        self._prefix = f"{root.prefix}/" if root.prefix else ""
+        self._requests = requests
+        self._policy = policy or RetryPolicy()
+        self._effects = effects or system_effects()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(f"the store of {self.uri} holds a client; open it again from its URI")
+
+    def object_uri(self, key: str) -> str:
+        return f"{self.uri}/{check_key(key)}"
+
+    def close(self) -> None:
+        self._requests.close()
+
+    def head(self, key: str) -> ObjectInfo | None:
+        named, url = self.object_uri(key), self._url(key)
+        reply = self._requests.send("GetObject", named, url=url, params={"fields": FIELDS})
+        return None if reply.verdict is Verdict.ABSENT else _info(key, reply.resource(named))
+
+    def get(
+        self, key: str, offset: int = 0, size_bytes: int | None = None, etag: str | None = None
+    ) -> bytes:
+        reply = self._requests.send(
+            "ReadObject",
+            self.object_uri(key),
+            url=self._url(key),
+            params={"alt": "media", **_pin(etag)},
+            headers=_range(offset, size_bytes),
+        )
+        verdict = reply.verdict
+        # Only what names its generation is taken for it.
+        if etag is not None and verdict in (Verdict.OK, Verdict.PAST_END):
+            same = reply.headers.get("X-Goog-Generation") in (etag, None)
+            verdict = verdict if same and _is_generation(etag) else Verdict.CHANGED
+        if verdict is Verdict.PAST_END:
+            return b""
+        if verdict is not Verdict.OK:
+            pinned = f" (wanted: generation {etag})" if etag else ""
+            raise IncompleteError(f"{self.object_uri(key)} is {verdict.value}{pinned}")
+        return reply.body if size_bytes != 0 else b""
+
+    def put(self, key: str, body: Body, condition: Condition) -> WriteResult:
+        return self._insert(key, body.data, condition, body.content_type, body.metadata)
+
+    def compose(
+        self,
+        key: str,
+        segments: Sequence[Segment],
+        condition: Condition,
+        content_type: str,
+        metadata: Mapping[str, str],
+    ) -> WriteResult:
+        size_bytes = sum(segment.size_bytes for segment in segments)
+        if size_bytes <= CHUNK_BYTES:
+            return self._insert(key, self._bytes_of(segments), condition, content_type, metadata)
+        if not _may_match(condition):
+            return self._unmatched(key)
+        upload = Session(
+            requests=self._requests,
+            named=self.object_uri(key),
+            condition=condition,
+            resource=self._resource(key, content_type, metadata),
+            size_bytes=size_bytes,
+            bytes_of=self._bytes_of,
+            policy=self._policy,
+            effects=self._effects,
+        )
+        return self._result(key, condition, upload.run(segments))
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        token: dict[str, str] = {}
+        while True:
+            page = self._page(prefix, token)
+            for found in page.get("items", ()):
+                yield ObjectInfo(
+                    key=found["name"][len(self._prefix) :],
+                    size_bytes=int(found["size"]),
+                    etag=found["generation"],
+                    version_id=found["generation"],
+                    last_modified=_rfc3339(found),
+                )
+            if not page.get("nextPageToken"):
+                return
+            token = {"pageToken": page["nextPageToken"]}
+
+    def _page(self, prefix: str, token: Mapping[str, str]) -> dict[str, Any]:
+        named = f"{self.uri}/{prefix}"
+        fields = "items(name,size,generation,updated),nextPageToken"
+        params = {"prefix": self._prefix + prefix, "fields": fields, **token}
+        url = self._requests.objects_url
+        return retrying(
+            lambda: self._requests.send("ListObjects", named, url=url, params=params).resource(
+                named
+            ),
+            self._policy,
+            self._effects,
+        )
+
+    def _insert(
+        self,
+        key: str,
+        data: bytes,
+        condition: Condition,
+        content_type: str,
+        metadata: Mapping[str, str],
+    ) -> WriteResult:
+        resource = self._resource(key, content_type, metadata)
+        if not _may_match(condition):
+            return self._unmatched(key)
+        reply = self._requests.insert(self.object_uri(key), condition, resource, data)
+        return self._result(key, condition, reply)
+
+    def _resource(self, key: str, content_type: str, metadata: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "name": self._prefix + check_key(key),
+            "contentType": content_type,
+            "metadata": dict(metadata),
+            **self._requests.options.resource(),
+        }
+
+    def _result(self, key: str, condition: Condition, reply: Reply) -> WriteResult:
+        if reply.verdict is Verdict.OK:
+            info = _info(key, reply.resource(self.object_uri(key)))
+            return WriteResult(Answer.WRITTEN, info, reply.request_id)
+        answer = ANSWERS[reply.verdict]
+        if answer is Answer.REFUSED and isinstance(condition, IfMatch):
+            # 412 also means that nothing is there to match.
+            answer = self._unmatched(key).answer
+        return WriteResult(answer, None, reply.request_id)
+
+    def _unmatched(self, key: str) -> WriteResult:
+        return WriteResult(Answer.GONE if self.head(key) is None else Answer.REFUSED)
+
+    def _url(self, key: str) -> str:
+        return self._requests.object_url(self._prefix + check_key(key))
+
+    def _bytes_of(self, pieces: Sequence[Segment]) -> bytes:
+        return bytes_of(pieces, self._run)
+
+    def _run(self, run: CopyRun) -> bytes:
+        return retrying(
+            lambda: self.get(run.key, run.offset, run.size_bytes, run.etag),
+            self._policy,
+            self._effects,
+        )
+
+
+def _is_generation(etag: str) -> bool:
+    return _GENERATION.fullmatch(etag) is not None
+
+
+def _may_match(condition: Condition) -> bool:
+    # A generation of 0 would turn IfMatch into IfAbsent.
+    return isinstance(condition, IfAbsent) or _is_generation(condition.etag)
+
+
+def _pin(etag: str | None) -> dict[str, str]:
+    return {"ifGenerationMatch": etag} if etag is not None and _is_generation(etag) else {}
+
+
+def _range(offset: int, size_bytes: int | None) -> dict[str, str]:
+    if size_bytes is None:
+        return {"Range": f"bytes={offset}-"} if offset else {}
+    # No bytes cannot be asked for: one is read for the sake of the generation, and dropped.
+    return {"Range": f"bytes={offset}-{offset + max(size_bytes, 1) - 1}"}
+
+
+def _info(key: str, resource: Mapping[str, Any]) -> ObjectInfo:
+    return ObjectInfo(
+        key=key,
+        size_bytes=int(resource["size"]),
+        etag=resource["generation"],
+        version_id=resource["generation"],
+        content_type=str(resource.get("contentType", "")),
+        metadata=dict(resource.get("metadata", {})),
+        last_modified=_rfc3339(resource),
+    )
+
+
+def _rfc3339(resource: Mapping[str, Any]) -> str:
+    return f"{resource['updated'][:19]}Z"

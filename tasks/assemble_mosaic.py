@@ -1,0 +1,30 @@
+"""Assemble the mosaic, its preview and its item from the tiles that the manifest proves."""
+
+from collections.abc import Callable
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from scenemosaic import job
+from scenemosaic.job import JobSpec, MosaicResult, Run
+from tasks import policy
+
+
+@task(
+    name="assemble-mosaic",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=policy.RETRIES,
+    retry_delay_seconds=policy.BACKOFF_S,
+    retry_jitter_factor=policy.JITTER,
+    retry_condition_fn=policy.is_retryable,
+)
+def assemble_mosaic(
+    spec: JobSpec, run: Run, progress: Callable[[int, int], None] | None = None
+) -> MosaicResult:
+    """The mosaic as it stands now; one that was already there is an outcome.
+
+    ``progress`` is told bytes done and bytes in all. Raises IncompleteError
+    naming the windows without a row; nothing is written then.
+    """
+    return job.assemble(spec, run, progress)

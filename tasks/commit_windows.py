@@ -1,0 +1,43 @@
+"""Commit a batch of windows: read, encode, put, row, for each."""
+
+from collections.abc import Callable
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.context import TaskRunContext
+
+from scenemosaic import job
+from scenemosaic.job import BatchResult, JobSpec, Run, WindowOutcome
+from tasks import policy
+
+
+@task(
+    name="commit-windows",
+    cache_policy=NO_CACHE,  # the manifest is the cache
+    persist_result=False,
+    retries=policy.RETRIES,
+    retry_delay_seconds=policy.BACKOFF_S,
+    retry_jitter_factor=policy.JITTER,
+    retry_condition_fn=policy.is_retryable,
+    timeout_seconds=policy.BATCH_DEADLINE_S,
+)
+def commit_windows(
+    spec: JobSpec,
+    numbers: tuple[int, ...],
+    run: Run,
+    report: Callable[[WindowOutcome], None] | None = None,
+) -> BatchResult:
+    """Commit the windows ``numbers``; a window that was already there is an outcome.
+
+    A window whose source fails to decode is an outcome too (``failed``).
+    Raises TransientStoreError (tried again), ConflictError or another StoreError (not).
+    """
+    return job.commit_windows(spec, _still_missing(spec, numbers), run, report)
+
+
+def _still_missing(spec: JobSpec, numbers: tuple[int, ...]) -> tuple[int, ...]:
+    context = TaskRunContext.get()
+    if context is None or context.task_run.run_count < 2:
+        return numbers
+    missing = set(job.missing_windows(spec))
+    return tuple(number for number in numbers if number in missing)

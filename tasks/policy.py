@@ -1,0 +1,31 @@
+"""What every task has in common: when it is tried again, and what it never keeps."""
+
+import logging
+from typing import Final
+
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.tasks import Task, exponential_backoff
+
+RETRIES: Final = 3
+BACKOFF_S: Final = exponential_backoff(2)
+JITTER: Final = 0.5
+BATCH_DEADLINE_S: Final = 3600
+
+
+def is_retryable(task: "Task[..., object]", task_run: TaskRun, state: "State[object]") -> bool:
+    """Only the error's class decides: ``retryable`` of ours, and time-outs.
+
+    A refusal never comes here, because it is a returned value.
+    """
+    error: object = state.result(raise_on_failure=False)
+    return isinstance(error, TimeoutError) or getattr(type(error), "retryable", False) is True
+
+
+class _NoThreadTimeoutWarning(logging.Filter):
+    """Drops one warning a task run: a time-out takes effect between two windows, and may."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not str(record.msg).startswith("Timeout of %s seconds configured for this task")
+
+
+logging.getLogger("prefect.task_runs").addFilter(_NoThreadTimeoutWarning())

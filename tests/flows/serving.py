@@ -1,0 +1,119 @@
+"""A real Prefect server, the command line as a process, and what the server's records say."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests import servers
+from tests.servers import Server
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMMAND_S = 280.0
+RECORDS_S = 120.0
+_FLUSH = ("TASK_RUN_RECORDER", "EVENT_PERSISTER")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a finished command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def value(self) -> dict[str, Any]:
+        """The one JSON object on stdout; nothing else may stand there."""
+        value = json.loads(self.out)
+        assert isinstance(value, dict)
+        return value
+
+
+def start_prefect(folder: Path) -> Server:
+    """``prefect server start`` with a home of its own and quick records."""
+    port = servers.free_port()
+    env = {
+        "PREFECT_HOME": str(folder / "home"),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+    env |= {f"PREFECT_SERVER_SERVICES_{name}_FLUSH_INTERVAL": "1" for name in _FLUSH}
+    command = [servers.script("prefect"), "server", "start", "--no-ui", "--port", str(port)]
+    return servers.start(
+        "prefect", command, port, folder, env=env, ready_path="/api/health", start_s=180
+    )
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The test's environment, in which a command finds the product as it lies here."""
+    return {**os.environ, "PYTHONPATH": str(REPOSITORY), **(extra or {})}
+
+
+def start_command(
+    arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
+) -> "subprocess.Popen[str]":
+    """``scenemosaic ARGUMENTS`` as a process that stands in ``folder``."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows.cli", *arguments],
+        cwd=folder,
+        env=environment(extra),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: "subprocess.Popen[str]") -> Answer:
+    """Wait for a command; one that hangs is killed and fails the test."""
+    try:
+        out, err = process.communicate(timeout=COMMAND_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return Answer(process.returncode, out, err)
+
+
+def run_command(
+    arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
+) -> Answer:
+    return finish(start_command(arguments, folder, extra))
+
+
+def api(url: str, path: str, body: Mapping[str, object]) -> list[dict[str, Any]]:
+    """The answer of one of the API's filters."""
+    request = urllib.request.Request(
+        f"{url}/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=30) as answer:
+        found = json.loads(answer.read())
+    assert isinstance(found, list)
+    return found
+
+
+def flow_runs(url: str, root: Path) -> list[dict[str, Any]]:
+    """The runs whose mosaics go to ``root``, oldest first: tests share one server."""
+    found = api(url, "flow_runs/filter", {"sort": "START_TIME_ASC"})
+    return [run for run in found if run["parameters"].get("to") in (str(root), root.as_uri())]
+
+
+def finished_task_runs(url: str, flows: list[dict[str, Any]], wanted: int) -> list[dict[str, Any]]:
+    """All task runs of ``flows``, once ``wanted`` or more are recorded: records come late."""
+    of_flows = {"flow_runs": {"id": {"any_": [flow["id"] for flow in flows]}}}
+    end = time.monotonic() + RECORDS_S
+    while True:
+        found = api(url, "task_runs/filter", of_flows)
+        done = [run for run in found if run["end_time"] is not None]
+        if len(done) >= wanted and len(done) == len(found):
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"{len(done)} of {wanted} task runs are recorded: {found}")
+        time.sleep(0.2)

@@ -1,0 +1,57 @@
+"""Batches: every window once, never more than a task run may hold, sized by work."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows import batches
+from flows.limits import Limits
+from scenemosaic.errors import InputError
+from scenemosaic.grid import Grid
+from scenemosaic.recipe import Recipe
+
+
+def recipe(window: int, size: int = 100_000, bands: int = 3) -> Recipe:
+    grid = Grid("EPSG:32633", (10.0, 0.0, 4e5, 0.0, -10.0, 5e6), size, size)
+    return Recipe(grid, "uint16", bands, None, False, window, min(window, 512))
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=500), st.integers(1, batches.MAX_WINDOWS))
+def test_every_window_is_in_one_batch_in_order(numbers: list[int], size: int) -> None:
+    split = batches.split(numbers, size)
+    assert [number for batch in split for number in batch] == numbers
+    assert all(len(batch) == size for batch in split[:-1])
+    assert all(1 <= len(batch) <= size for batch in split)
+
+
+@given(st.sampled_from([64, 256, 512, 1024, 2048, 4096]), st.integers(0, 10**6), st.integers(1, 64))
+def test_a_batch_is_within_its_bounds(window: int, missing: int, workers: int) -> None:
+    size = batches.batch_size(recipe(window), missing, workers)
+    assert 1 <= size <= batches.MAX_WINDOWS
+    if missing >= workers * batches.BATCHES_PER_WORKER:
+        assert len(batches.split(range(missing), size)) >= workers
+
+
+def test_large_windows_come_in_small_batches_and_tiny_ones_in_large() -> None:
+    assert 1 <= batches.batch_size(recipe(2048), 1000, 2) <= 4
+    assert 100 <= batches.batch_size(recipe(64), 10_000, 2) <= batches.MAX_WINDOWS
+
+
+def test_a_scene_smaller_than_its_window_is_estimated_by_its_pixels() -> None:
+    small = recipe(4096, size=100)
+    assert batches.window_seconds(small) < batches.window_seconds(recipe(4096)) / 100
+
+
+@pytest.mark.parametrize("bad", [0, -1, batches.MAX_WINDOWS + 1])
+def test_a_size_out_of_bounds_is_refused_by_its_value(bad: int) -> None:
+    with pytest.raises(InputError, match=str(bad)):
+        Limits(1, bad)
+    with pytest.raises(InputError, match=str(bad)):
+        batches.split([1], bad)
+
+
+def test_no_worker_is_refused() -> None:
+    with pytest.raises(InputError, match="worker"):
+        dataclasses.replace(Limits(1), workers=0)

@@ -1,0 +1,152 @@
+"""Who may import whom: deployments -> flows -> {tasks, blocks} -> scenemosaic."""
+
+import ast
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.structure.source import REPOSITORY, modules
+
+MAY_IMPORT = {
+    "scenemosaic": set[str](),
+    "tasks": {"scenemosaic"},
+    "blocks": {"scenemosaic"},
+    "flows": {"scenemosaic", "tasks", "blocks"},
+    "deployments": {"scenemosaic", "tasks", "blocks", "flows"},
+}
+# The clouds' and databases' libraries stay behind the two ports, and behind reading sources.
+READERS = ("scenemosaic.reading_env.", "scenemosaic.byte_ranges.", "scenemosaic.remote_pins.")
+ONLY_IN = {
+    "sqlalchemy": ("scenemosaic.manifests.",),
+    "boto3": ("scenemosaic.stores.", "scenemosaic.manifests.", *READERS),
+    "botocore": ("scenemosaic.stores.", "scenemosaic.manifests.", *READERS),
+    "azure": ("scenemosaic.stores.",),
+    "google": ("scenemosaic.stores.",),
+    "requests": ("scenemosaic.stores.",),
+    "scenemosaic.stores.azure": ("scenemosaic.stores.",),
+    "scenemosaic.stores.gcs": ("scenemosaic.stores.",),
+    "scenemosaic.stores.local": ("scenemosaic.stores.",),
+    "scenemosaic.stores.s3": ("scenemosaic.stores.",),
+    "scenemosaic.manifests.sql": ("scenemosaic.manifests.",),
+    "scenemosaic.manifests.dynamodb": ("scenemosaic.manifests.",),
+}
+# What decides, and touches no file, store or raster: the standard library, numpy, each other.
+PURE = {
+    f"scenemosaic.{name}"
+    for name in (
+        "canonical", "errors", "gaps", "grid", "keys", "manifests.port", "recipe_rules",
+        "stores.port", "tiff.ifd", "tiff.layout", "tiff.runs",
+    )
+}  # fmt: skip
+PURE_MAY_IMPORT = {"numpy", "scenemosaic", "scenemosaic.stores", "scenemosaic.tiff", *PURE}
+
+
+def imported(tree: ast.AST, module: str) -> Iterator[str]:
+    """Dotted names that a module imports, ``import_module("...")`` among them."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=name, level=level, names=names):
+                above = module.split(".")[:-level] if level else []
+                base = ".".join([*above, *([name] if name else [])])
+                yield from (base, *(f"{base}.{alias.name}" for alias in names))
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__")
+                | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                yield name
+
+
+def wrong(module: str, names: Iterator[str]) -> Iterator[str]:
+    """Every import that a module may not have, with the reason."""
+    package = module.split(".")[0]
+    for name in names:
+        top = name.split(".")[0]
+        if top in MAY_IMPORT and top != package and top not in MAY_IMPORT[package]:
+            yield f"{module} imports {name}: {package} may not import {top}"
+        if package == "scenemosaic" and top.split("_")[0] == "prefect":
+            yield f"{module} imports {name}: the engine knows no Prefect"
+        for guarded, homes in ONLY_IN.items():
+            inside = f"{module}.".startswith(homes)
+            if (name == guarded or name.startswith(f"{guarded}.")) and not inside:
+                yield f"{module} imports {name}: only {homes} may"
+        if module in PURE and top not in sys.stdlib_module_names and not is_pure(name):
+            yield f"{module} imports {name}: it decides, and what it imports decides too"
+
+
+def is_pure(name: str) -> bool:
+    """Whether a dotted name is a module that pure modules may import, or something in one."""
+    return name in PURE_MAY_IMPORT or name.rpartition(".")[0] in {"numpy", *PURE}
+
+
+def test_every_pure_module_is_there() -> None:
+    assert not PURE - {source.name for source in modules("scenemosaic")}
+
+
+def test_every_import_points_the_right_way() -> None:
+    found = [
+        line
+        for source in modules(*MAY_IMPORT)
+        for line in wrong(source.name, imported(source.tree, source.package_name))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_packages_are_there_to_be_checked() -> None:
+    found = {source.name.split(".")[0] for source in modules(*MAY_IMPORT)}
+    assert found >= {"scenemosaic", "tasks", "flows"}
+
+
+def test_flows_keep_their_annotations_as_objects() -> None:
+    lines = [
+        str(source.path.relative_to(REPOSITORY))
+        for source in modules("flows", "blocks")
+        if "__future__.annotations" in imported(source.tree, source.package_name)
+    ]
+    assert not lines, f"Prefect's served runs fail with postponed annotations: {lines}"
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("scenemosaic.grid", "import prefect.flows"),
+        ("scenemosaic.grid", "def f():\n    from prefect_aws import AwsCredentials"),
+        ("scenemosaic.grid", "from tasks.windows import commit"),
+        ("scenemosaic.job", "from importlib import import_module\nimport_module('flows.cli')"),
+        ("scenemosaic.job", "from scenemosaic.stores.s3 import S3Store"),
+        ("scenemosaic.job", "from .stores import s3"),
+        ("scenemosaic.plan", "import sqlalchemy as sa"),
+        ("scenemosaic.grid", "import rasterio"),
+        ("scenemosaic.gaps", "from scenemosaic.manifests import open_manifest"),
+        ("scenemosaic.tiff.layout", "from scenemosaic.tiff import template"),
+        ("tasks.windows", "from blocks import store"),
+        ("tasks.windows", "import flows"),
+        ("blocks.store", "import tasks.windows"),
+        ("flows.process", "import deployments.policy"),
+    ],
+)
+def test_a_planted_wrong_import_is_found(module: str, code: str) -> None:
+    package = module.rpartition(".")[0]
+    assert list(wrong(module, imported(ast.parse(code), f"{package}.x")))
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("flows.process", "from tasks import windows\nfrom blocks.store import StoreBlock"),
+        ("tasks.windows", "import prefect\nfrom scenemosaic.job import assemble"),
+        ("scenemosaic.stores.s3", "import boto3\nfrom . import port"),
+        ("scenemosaic.stores", "from scenemosaic.stores.s3 import S3Store"),
+        ("scenemosaic.job", "from scenemosaic.stores import open_store"),
+        (
+            "scenemosaic.tiff.layout",
+            "import numpy.typing as npt\nfrom scenemosaic.grid import Grid",
+        ),
+        ("scenemosaic.tiff.layout", "from scenemosaic.tiff import ifd\nimport struct"),
+    ],
+)
+def test_a_right_import_passes(module: str, code: str) -> None:
+    assert not list(wrong(module, imported(ast.parse(code), f"{module}.x")))
