@@ -8,6 +8,7 @@ from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 
 from flows.limits import Limits, default_workers
+from flows.observed import show_outcomes
 from flows.report import ProcessReport
 from flows.scene_run import run_scene
 from flows.session import ACTIVE, Session, Silent
@@ -50,6 +51,7 @@ def process_scene(
         return error_state(error, error)
     report = run_scene(session, _run(), limits, watch)
     session.reports.append(report)
+    show_outcomes(report)
     get_run_logger().info("job %s: %s %s", report.job_id, report.summary, report.counters)
     return final_state(report)
 

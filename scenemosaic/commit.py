@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from scenemosaic.errors import ForeignObject, PermanentStoreError, TransientStoreError
 from scenemosaic.manifests.port import Existing, Inserted, Manifest, Row
+from scenemosaic.metrics import count_refusal
 from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying, system_effects
 from scenemosaic.stores.port import (
     Answer,
@@ -128,6 +129,7 @@ def commit_row(
         if isinstance(answer, Existing):
             if pacer.failures and _same_write(answer.row, row):
                 return Inserted()
+            count_refusal("manifest")
             _log.info("row refused, already present: %s %s", row.partition, row.window)
         return answer
 
@@ -197,7 +199,7 @@ class _Attempt:
                 self._counters["conflict_409_retried"] += 1
                 return None
             case Answer.REFUSED:
-                self._counters["refused"] += 1
+                self._count_refusal()
                 return self._read_back()
             case Answer.GONE:
                 return self._gone()
@@ -205,7 +207,7 @@ class _Attempt:
     def _gone(self) -> Committed:
         if isinstance(self._condition, IfAbsent):
             raise PermanentStoreError(f"{self._uri}: the store answered a create with 404")
-        self._counters["refused"] += 1
+        self._count_refusal()
         self._log_refusal("target gone")
         return self._committed(Outcome.TARGET_GONE, None)
 
@@ -245,6 +247,10 @@ class _Attempt:
 
     def _committed(self, outcome: Outcome, info: ObjectInfo | None) -> Committed:
         return Committed(outcome, info, dict(self._counters))
+
+    def _count_refusal(self) -> None:
+        self._counters["refused"] += 1
+        count_refusal("store")
 
     def _log_refusal(self, outcome: str) -> None:
         job_id = self._metadata.get("job_id", "-")

@@ -1,6 +1,7 @@
 """The operations on a job, for tasks, flows and the command line to compose."""
 
 import hashlib
+import logging
 from collections.abc import Sequence
 
 from scenemosaic import gaps, keys
@@ -15,13 +16,15 @@ from scenemosaic.commit import (
 from scenemosaic.errors import InputError, MissingSchema
 from scenemosaic.gaps import GapReport
 from scenemosaic.plan import MAX_PLAN_BYTES, load_plan
-from scenemosaic.planning import PlanOptions, plan_scene
+from scenemosaic.planning import PlanOptions, survey
 from scenemosaic.publish import MosaicResult, assemble, result
 from scenemosaic.roots import default_manifest, parse_manifest, parse_root
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
+
+_log = logging.getLogger(__name__)
 
 __all__ = [
     "BatchResult",
@@ -46,10 +49,15 @@ __all__ = [
 def plan_job(
     sources: Sequence[str], root: str, manifest: str | None, options: PlanOptions
 ) -> JobSpec:
-    """Pin and check the sources, decide the recipe. Writes nothing; InputError says what to do."""
+    """Pin and check the sources, decide the recipe. Writes nothing; InputError says what to do.
+
+    What was noticed and handled is logged as a warning.
+    """
     place, rows = _place(root, manifest)
-    plan, locations = plan_scene(sources, options)
-    return JobSpec(plan, tuple(locations), place, rows)
+    scene = survey(sources, options)
+    for note in scene.notes:
+        _log.warning("%s", note)
+    return JobSpec(scene.plan, scene.locations, place, rows)
 
 
 def load_job(job_id: str, root: str, manifest: str | None) -> JobSpec:

@@ -14,6 +14,7 @@ from scenemosaic.errors import SourceReadError
 from scenemosaic.grid import Window
 from scenemosaic.manifests.port import Row
 from scenemosaic.memory import reuse_large_buffers
+from scenemosaic.metrics import count_outcomes
 from scenemosaic.pins import verify_pin
 from scenemosaic.plan import Pin
 from scenemosaic.recipe import Recipe
@@ -70,7 +71,9 @@ def commit_windows(
         outcomes.append(outcome)
         if report is not None:
             report(outcome)
-    return BatchResult(tuple(outcomes), _added(outcomes))
+    counters = _added(outcomes)
+    count_outcomes(counters)
+    return BatchResult(tuple(outcomes), counters)
 
 
 def _added(outcomes: Iterable[WindowOutcome]) -> Mapping[str, int]:
@@ -89,10 +92,8 @@ def _commit_window(session: Session, spec: JobSpec, number: int, run: Run) -> Wi
         _log.warning("window %s failed: %s", window.name, error)
         return WindowOutcome(window.name, "failed", error=str(error))
     committed = _put_tile(session, spec, window, tile, run)
-    if committed.outcome is Outcome.ALREADY_PRESENT:
-        tile, diverged = adopt(session, spec, window, tile, committed)
-    else:
-        diverged = 0
+    # Also where the write was ours: a task that is retried elsewhere may encode otherwise.
+    tile, diverged = adopt(session, spec, window, tile, committed)
     row = _row(session, spec, number, tile, committed, run)
     commit_row(session.manifest, row, session.policy, session.effects)
     written = committed.outcome is Outcome.WRITTEN

@@ -1,7 +1,7 @@
 """Pixels to compressed TIFF blocks, without copies beyond the one that a block needs.
 
-Deflate (libdeflate), ZSTD, LZW and plain blocks are made here, predictor and
-interleaving in one pass over the whole level; LERC, JPEG and WebP go through
+Deflate, ZSTD, LZW and plain blocks are made here, predictor and interleaving in
+one pass over the whole level; LERC, JPEG and WebP go through
 GDAL (:mod:`scenemosaic.tiff.gdal_codec`), since their streams share tables with
 the directory. All of it runs without the interpreter's lock.
 
@@ -19,15 +19,20 @@ import numpy.typing as npt
 
 from scenemosaic.errors import InputError
 from scenemosaic.grid import ceil_div
+from scenemosaic.tiff import deflate
 
 Pixels = npt.NDArray[Any]
 DIRECT = frozenset({"deflate", "zstd", "lzw", "none"})
-_DEFAULT_LEVEL = {"deflate": 6, "zstd": 9}
+_ZSTD_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)
 class BlockCoding:
-    """How the blocks of an image are encoded; ``fill`` is what a sparse block reads as."""
+    """How the blocks of an image are encoded; ``fill`` is what a sparse block reads as.
+
+    A ``level`` of None means ZSTD's 9, and for deflate the cheaper library that
+    makes about as few bytes as libdeflate's level 6 (:mod:`scenemosaic.tiff.deflate`).
+    """
 
     block_size: int
     compress: str
@@ -47,22 +52,26 @@ def encode_blocks(pixels: Pixels, coding: BlockCoding) -> list[bytes | None]:
     A block that holds nothing but ``fill`` is None (sparse). Edge blocks repeat
     the last row and column.
     """
-    compress = _compressor(coding)
-    blocks: list[bytes | None] = []
-    planes = (
-        [pixels]
-        if coding.interleave == "pixel"
-        else [pixels[i : i + 1] for i in range(len(pixels))]
-    )
-    for plane in planes:
-        padded = _padded(plane, coding.block_size)
-        sparse = _sparse_blocks(padded, coding)
-        ready = _predicted(_tiled(padded, coding.block_size), coding.predictor)
-        flat = ready.reshape(-1, *ready.shape[2:])
-        blocks += [
-            None if empty else compress(block) for block, empty in zip(flat, sparse, strict=True)
-        ]
-    return blocks
+    step = len(pixels) if coding.interleave == "pixel" else 1
+    planes = [pixels[band : band + step] for band in range(0, len(pixels), step)]
+    return [block for plane in planes for block in _encode_plane(plane, coding)]
+
+
+def _encode_plane(plane: Pixels, coding: BlockCoding) -> list[bytes | None]:
+    padded = _padded(plane, coding.block_size)
+    tiles = _tiled(padded, coding.block_size)
+    sparse = _sparse_blocks(tiles, coding.fill)
+    dense = np.argwhere(~sparse)
+    if not dense.size:
+        return [None] * sparse.size
+    # One block of scratch stays in the processor's cache, where the compressor finds it.
+    scratch = np.empty(tiles.shape[2:], tiles.dtype)
+    sample_at = tuple(dense[len(dense) // 2])
+    compress = _compressor(coding, _predicted(tiles[sample_at], coding.predictor, scratch))
+    return [
+        None if sparse[at] else compress(_predicted(tiles[at], coding.predictor, scratch))
+        for at in np.ndindex(*sparse.shape)
+    ]
 
 
 def encode_mask(mask: npt.NDArray[np.uint8], block_size: int) -> list[bytes | None]:
@@ -70,7 +79,7 @@ def encode_mask(mask: npt.NDArray[np.uint8], block_size: int) -> list[bytes | No
     padded = _padded(mask[np.newaxis], block_size, mode="constant")
     tiles = _tiled(padded, block_size)[..., 0]
     bits: Pixels = np.packbits(tiles != 0, axis=-1).reshape(-1, block_size, block_size // 8)
-    compress = _compressor(BlockCoding(block_size, "deflate", None, 1, "pixel", 0))
+    compress = deflate.libdeflate(deflate.LIBDEFLATE_LEVEL)
     return [compress(block) if block.any() else None for block in bits]
 
 
@@ -92,14 +101,13 @@ def _tiled(pixels: Pixels, block_size: int) -> Pixels:
     return split.transpose(1, 3, 2, 4, 0)
 
 
-def _sparse_blocks(padded: Pixels, coding: BlockCoding) -> npt.NDArray[np.bool_]:
-    """Which blocks hold nothing but the fill value, in the order of the blocks."""
-    tiles = _tiled(padded, coding.block_size)
-    sparse = np.asarray(_is_fill(tiles[:, :, 0, 0, :], coding.fill).all(axis=-1))
+def _sparse_blocks(tiles: Pixels, fill: float | int) -> npt.NDArray[np.bool_]:
+    """Which blocks (down, across) hold nothing but the fill value."""
+    sparse = np.asarray(_is_fill(tiles[:, :, 0, 0, :], fill).all(axis=-1))
     # Most blocks are settled by their first pixel; only the others are read whole.
     for row, col in zip(*np.nonzero(sparse), strict=True):
-        sparse[row, col] = bool(_is_fill(tiles[row, col], coding.fill).all())
-    return sparse.reshape(-1)
+        sparse[row, col] = bool(_is_fill(tiles[row, col], fill).all())
+    return sparse
 
 
 def _is_fill(pixels: Pixels, fill: float | int) -> npt.NDArray[np.bool_]:
@@ -113,38 +121,38 @@ def _is_fill(pixels: Pixels, fill: float | int) -> npt.NDArray[np.bool_]:
     return same
 
 
-def _predicted(tiles: Pixels, predictor: int) -> Pixels:
-    """Blocks (down, across, rows, columns, bands) in memory order, predictor applied."""
+def _predicted(block: Pixels, predictor: int, scratch: Pixels) -> Pixels:
+    """A block (rows, columns, bands) in memory order, predictor applied; ``scratch`` is reused."""
     if predictor == 3:
-        return _float_planes(tiles)
-    out = np.empty(tiles.shape, tiles.dtype)
-    for band in range(tiles.shape[-1]):  # a band at a time reads both arrays in stride
-        source, target = tiles[..., band], out[..., band]
+        return _float_planes(block)
+    for band in range(block.shape[-1]):  # a band at a time reads both arrays in stride
+        source, target = block[..., band], scratch[..., band]
         if predictor == 2:
-            target[..., 0] = source[..., 0]
-            np.subtract(source[..., 1:], source[..., :-1], out=target[..., 1:])
+            target[:, 0] = source[:, 0]
+            np.subtract(source[:, 1:], source[:, :-1], out=target[:, 1:])
         else:
             target[...] = source
-    return out
+    return scratch
 
 
-def _float_planes(tiles: Pixels) -> Pixels:
-    down, across, rows, cols, bands = tiles.shape
-    size = tiles.dtype.itemsize
-    big_endian = np.ascontiguousarray(tiles, tiles.dtype.newbyteorder(">"))
-    as_bytes = big_endian.view(np.uint8).reshape(down, across, rows, cols * bands, size)
-    planes = as_bytes.transpose(0, 1, 2, 4, 3).reshape(down, across, rows, size * cols * bands)
+def _float_planes(block: Pixels) -> Pixels:
+    rows, cols, bands = block.shape
+    size = block.dtype.itemsize
+    big_endian = np.ascontiguousarray(block, block.dtype.newbyteorder(">"))
+    as_bytes = big_endian.view(np.uint8).reshape(rows, cols * bands, size)
+    planes = as_bytes.transpose(0, 2, 1).reshape(rows, size * cols * bands)
     out = np.empty(planes.shape, np.uint8)
-    out[..., :bands] = planes[..., :bands]
-    np.subtract(planes[..., bands:], planes[..., :-bands], out=out[..., bands:])
+    out[:, :bands] = planes[:, :bands]
+    np.subtract(planes[:, bands:], planes[:, :-bands], out=out[:, bands:])
     return out
 
 
-def _compressor(coding: BlockCoding) -> Callable[[Pixels], bytes]:
-    level = _DEFAULT_LEVEL.get(coding.compress) if coding.level is None else coding.level
+def _compressor(coding: BlockCoding, sample: Pixels) -> Callable[[Pixels], bytes]:
+    if coding.compress == "deflate":
+        return deflate.chosen(sample) if coding.level is None else deflate.libdeflate(coding.level)
     # The stubs ask for bytes; any contiguous buffer is taken as it lies, without a copy.
+    level = _ZSTD_LEVEL if coding.level is None else coding.level
     encoders: dict[str, Callable[[Any], Any]] = {
-        "deflate": lambda block: imagecodecs.deflate_encode(block, level),
         "zstd": lambda block: imagecodecs.zstd_encode(block, level),
         "lzw": imagecodecs.lzw_encode,
         "none": lambda block: block.tobytes(),

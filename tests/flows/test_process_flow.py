@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.client.schemas.objects import State
 
 from flows import scene_run
@@ -194,3 +196,14 @@ def test_runs_at_once_write_each_window_once(tmp_path: Path, root: Path) -> None
     assert sum(found.written for found in reports) == WINDOWS
     assert all(found.written + found.already_present == WINDOWS for found in reports)
     assert [found.mosaic.outcome for found in reports if found.mosaic].count("written") == 1
+
+
+def test_a_run_leaves_its_table(scene: Path, root: Path) -> None:
+    report = report_of(run(scene, root))
+    key = f"outcomes-{report.job_id}"
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[key]))
+        )
+    assert len(found) == 1
+    assert str(WINDOWS) in str(found[0].data)

@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 import boto3
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# A run that was killed is waited for no longer than this.
+LEASE_S = "1"
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Place:
         return subprocess.Popen(
             self.command(source, window, run_id),
             cwd=REPOSITORY,
-            env={**os.environ, **self.env},
+            env={**os.environ, "SCENEMOSAIC_CLAIM_LEASE_S": LEASE_S, **self.env},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -1,0 +1,36 @@
+"""DEFLATE blocks by the cheaper of two libraries, chosen by what a sample of the pixels says.
+
+ISA-L at its level 3 takes a fifth of the CPU of libdeflate at level 6. On noisy
+imagery it makes no more bytes; on smooth data it makes up to a half more. So one
+block of a tile is compressed by both, and what it says holds for all the others.
+Any reader of DEFLATE reads both, and both may stand in one mosaic.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import imagecodecs
+from isal import isal_zlib
+
+LIBDEFLATE_LEVEL: Final = 6
+ISAL_LEVEL: Final = 3
+# The share of more bytes that a fifth of the CPU is worth.
+_WORTH: Final = 1.02
+
+Compressor = Callable[[Any], bytes]
+
+
+def libdeflate(level: int) -> Compressor:
+    """Blocks by libdeflate at ``level`` (0 to 12), as GDAL makes them."""
+    return lambda block: bytes(imagecodecs.deflate_encode(block, level))
+
+
+def isal(block: Any) -> bytes:
+    """A block by ISA-L."""
+    return bytes(isal_zlib.compress(block, ISAL_LEVEL))
+
+
+def chosen(sample: Any) -> Compressor:
+    """The compressor for pixels like ``sample``, a contiguous block; ``sample`` alone decides."""
+    small = libdeflate(LIBDEFLATE_LEVEL)
+    return isal if len(isal(sample)) <= _WORTH * len(small(sample)) else small

@@ -1,0 +1,63 @@
+"""The choice between ISA-L and libdeflate, and that every reader reads both."""
+
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenemosaic.tiff import deflate
+from scenemosaic.tiff.codec import BlockCoding, encode_blocks
+
+
+def _noise() -> np.ndarray[tuple[int, ...], np.dtype[np.uint16]]:
+    rng = np.random.default_rng(0)
+    return (3000 + rng.normal(0, 60, (1, 512, 512))).astype(np.uint16)
+
+
+def _smooth() -> np.ndarray[tuple[int, ...], np.dtype[np.uint16]]:
+    y, x = np.mgrid[0:512, 0:512]
+    return ((x * y) // 64)[np.newaxis].astype(np.uint16)
+
+
+def _coding(level: int | None) -> BlockCoding:
+    return BlockCoding(256, "deflate", level, 2, "pixel", 0)
+
+
+def test_noise_takes_isal_and_no_more_bytes() -> None:
+    auto, small = (encode_blocks(_noise(), _coding(level)) for level in (None, 6))
+    assert deflate.chosen(_noise()) is deflate.isal
+    assert sum(map(len, filter(None, auto))) <= 1.02 * sum(map(len, filter(None, small)))
+    assert auto != small
+
+
+def test_smooth_pixels_take_libdeflate() -> None:
+    auto, small = (encode_blocks(_smooth(), _coding(level)) for level in (None, 6))
+    assert auto == small
+
+
+def test_a_level_that_is_asked_for_is_kept() -> None:
+    one, nine = (
+        sum(map(len, filter(None, encode_blocks(_smooth(), _coding(level))))) for level in (1, 9)
+    )
+    assert one > nine
+
+
+@given(st.binary(min_size=1, max_size=5000))
+def test_zlib_reads_both(data: bytes) -> None:
+    assert zlib.decompress(deflate.isal(data)) == data
+    assert zlib.decompress(deflate.libdeflate(6)(data)) == data
+    assert zlib.decompress(deflate.chosen(data)(data)) == data
+
+
+@pytest.mark.parametrize("bands", [1, 3])
+def test_the_choice_does_not_change_pixels(bands: int) -> None:
+    pixels = np.concatenate([_noise()] * bands)
+    for level in (None, 6):
+        blocks = encode_blocks(pixels, _coding(level))
+        first = np.frombuffer(zlib.decompress(blocks[0] or b""), np.uint16)
+        rows = first.reshape(256, 256, bands)
+        assert np.array_equal(
+            np.cumsum(rows, axis=1, dtype=np.uint16)[..., 0], pixels[0, :256, :256]
+        )
