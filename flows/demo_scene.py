@@ -20,8 +20,8 @@ SEED: Final = 20_240_501
 PIXEL_M: Final = 10.0
 # Spacing of the noise's nodes in pixels, and its share of the height.
 OCTAVES: Final = ((1024, 0.5), (256, 0.25), (64, 0.12), (16, 0.06), (4, 0.03))
-# For blue, green and red: water, the darkest land, the span that height adds, and how it bends.
-BANDS: Final = ((1500, 900, 2600, 0.1), (1300, 1100, 4600, 0.3), (600, 500, 7800, 0.7))
+# For red, green and blue: water, the darkest land, the span that height adds, and how it bends.
+BANDS: Final = ((600, 700, 7800, 0.7), (1000, 1300, 4600, 0.3), (1700, 900, 2600, 0.1))
 WATER_LEVEL: Final = 0.33
 GRAIN: Final = 40
 Floats = NDArray[np.float32]
@@ -47,7 +47,7 @@ def make_scene(path: Path, size: int, progress: Callable[[int, int], None]) -> b
 def _write(scratch: Path, size: int, progress: Callable[[int, int], None]) -> None:
     with rasterio.open(scratch, "w", **_profile(size)) as scene:
         scene.update_tags(TIFFTAG_DATETIME="2024:05:01 10:20:30", AREA_OR_POINT="Area")
-        for band, name in enumerate(("blue", "green", "red"), start=1):
+        for band, name in enumerate(("red", "green", "blue"), start=1):
             scene.set_band_description(band, name)
         for row, strip in strips(size):
             scene.write(strip, window=Window(0, row, size, strip.shape[1]))

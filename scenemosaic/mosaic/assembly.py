@@ -10,7 +10,7 @@ from scenemosaic.keys import MOSAIC_ROW
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
-from scenemosaic.mosaic.top import build_top
+from scenemosaic.mosaic.top import TopMaker
 from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
@@ -58,9 +58,8 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
     with tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file:
         scratch = Scratch(file.file, file.name)
         fetch = _fetcher(get, scratch)
-        levels += build_top(
-            levels[-1], tiling.last_level, tiling.tile_levels, recipe, template, scratch, fetch
-        )
+        maker = TopMaker(recipe, template, scratch, fetch)
+        levels += maker.levels(levels[-1], tiling.tile_levels, tiling.last_level)
         preview = _preview(levels, recipe, template, fetch)
         yield Assembled(stitch(template, levels), template, preview)
 

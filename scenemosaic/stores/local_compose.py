@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from itertools import accumulate
 from typing import Protocol
 
 from scenemosaic.errors import IncompleteError
@@ -23,38 +25,48 @@ class Source(Protocol):
     def info(self) -> ObjectInfo: ...
 
 
+_AT_ONCE = 4
+
 Opener = Callable[[str], AbstractContextManager[Source | None]]
 
 
 def write_segments(segments: Sequence[Segment], target: int, opened: Opener) -> int:
-    """Append all ``segments`` to the open file ``target``; the bytes written.
+    """Write all ``segments`` one behind the other into the empty open file ``target``; its bytes.
 
-    Raises IncompleteError, naming the key, where a source is absent, is another
-    version than the pinned one, is too short, or changed while it was copied.
+    Several are copied at a time, each to its own place. Raises IncompleteError,
+    naming the key, where a source is absent, is another version than the pinned
+    one, is too short, or changed while it was copied.
     """
-    size_bytes = 0
-    for segment in segments:
-        match segment:
-            case Literal():
-                files.write_all(target, segment.data)
-            case FileSlice():
-                _copy_file(segment, target)
-            case CopyRun():
-                _copy_run(segment, target, opened)
-        size_bytes += segment.size_bytes
-    return size_bytes
+    *starts, end = accumulate((segment.size_bytes for segment in segments), initial=0)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        writes = pool.map(
+            lambda segment, start: _write(segment, start, target, opened), segments, starts
+        )
+        for _ in writes:  # raises the first error; what was begun is finished first
+            pass
+    return end
 
 
-def _copy_file(piece: FileSlice, target: int) -> None:
+def _write(segment: Segment, position: int, target: int, opened: Opener) -> None:
+    match segment:
+        case Literal():
+            files.write_at(target, segment.data, position)
+        case FileSlice():
+            _copy_file(segment, target, position)
+        case CopyRun():
+            _copy_run(segment, target, position, opened)
+
+
+def _copy_file(piece: FileSlice, target: int, position: int) -> None:
     descriptor = os.open(piece.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        copied = files.copy_range(descriptor, piece.offset, piece.size_bytes, target)
+        copied = files.copy_range(descriptor, piece.offset, piece.size_bytes, target, position)
     finally:
         os.close(descriptor)
     _check_length(piece.path, copied, piece.size_bytes)
 
 
-def _copy_run(run: CopyRun, target: int, opened: Opener) -> None:
+def _copy_run(run: CopyRun, target: int, position: int, opened: Opener) -> None:
     with opened(run.key) as source:
         if source is None:
             raise IncompleteError(f"{run.key} is absent, and a composed object needs it")
@@ -62,7 +74,7 @@ def _copy_run(run: CopyRun, target: int, opened: Opener) -> None:
             raise IncompleteError(
                 f"{run.key} has the ETag {source.info.etag}, not {run.etag}: it was replaced"
             )
-        copied = files.copy_range(source.descriptor, run.offset, run.size_bytes, target)
+        copied = files.copy_range(source.descriptor, run.offset, run.size_bytes, target, position)
         _check_length(run.key, copied, run.size_bytes)
         after = os.fstat(source.descriptor)
         if (after.st_size, after.st_mtime_ns) != (source.status.st_size, source.status.st_mtime_ns):

@@ -165,9 +165,9 @@ def test_the_kernel_copies_where_pages_lie_alike(
     copied: list[int] = []
     copy = os.copy_file_range
 
-    def noting(source: int, target: int, count: int, offset_src: int) -> int:
+    def noting(source: int, target: int, count: int, start: int, position: int) -> int:
         copied.append(count)
-        return copy(source, target, count, offset_src=offset_src)
+        return copy(source, target, count, start, position)
 
     monkeypatch.setattr(os, "copy_file_range", noting)
     info = create(store, bytes(100_000))
