@@ -48,6 +48,11 @@ class Committed:
     before: frozenset[Path] = field(repr=False)
     manifest: Path = field(repr=False)
 
+    @property
+    def mosaic(self) -> Path:
+        """Where the job's mosaic is once it was assembled."""
+        return self.root / "mosaics" / self.job_id / "mosaic.tif"
+
     def rewind(self) -> None:
         """Take away the mosaic, what belongs to it, and its row."""
         for path in set(_files(self.root)) - self.before:
@@ -142,8 +147,7 @@ def assembled(place: Place, committed: Committed) -> Path:
     """A copy of the job's mosaic, as bytes for ``cp`` to copy."""
     assembly(place, committed, "").run()
     target = place.folder / "mosaic.tif"
-    mosaic = committed.root / "mosaics" / committed.job_id / "mosaic.tif"
-    shutil.copyfile(mosaic, target)
+    shutil.copyfile(committed.mosaic, target)
     return target
 
 

@@ -136,20 +136,24 @@ def _first(seconds: Sequence[float | None]) -> str:
 
 def _memory(options: argparse.Namespace, place: cases.Place) -> Iterator[str]:
     yield ""
-    yield "| assembly of | windows | peak MB | CPU s | wall s |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
+    yield "| assembly of | windows | peak MB | CPU s | wall s | wall s of `cp` |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for size in (int(part) for part in options.memory.split(",")):
         scene = place.folder / f"scene-{size}.tif"
         _scene(options, scene, size, dict(place.env))
         committed = cases.commit(place, scene, f"memory-{size}")
         scene.unlink()
         cost = cases.assembly(place, committed, "").run()
+        copied = cases.cp(place, "", committed.mosaic).run()
         shutil.rmtree(committed.root)
         windows = (-(-size // options.window)) ** 2
         peak = f"{cost.peak_bytes / table.MB:.0f}"
-        yield f"| {size} x {size} | {windows} | {peak} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} |"
+        yield (
+            f"| {size} x {size} | {windows} | {peak} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} "
+            f"| {copied.wall_s:.2f} |"
+        )
     floor = measure([sys.executable, "-c", "import bench.engine"], place.env)
-    yield f"| nothing (imports alone) | 0 | {floor.peak_bytes / table.MB:.0f} | | |"
+    yield f"| nothing (imports alone) | 0 | {floor.peak_bytes / table.MB:.0f} | | | |"
 
 
 def _say(text: str) -> None:

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+import rasterio
+from rasterio.errors import RasterioError
 from rasterio.io import MemoryFile
+from rasterio.session import DummySession
 
 from scenemosaic.commit import Committed, retrying
 from scenemosaic.errors import Diverged, ForeignObject
@@ -25,14 +28,14 @@ _log = logging.getLogger(__name__)
 def adopt(
     session: Session, spec: JobSpec, window: Window, ours: EncodedTile, committed: Committed
 ) -> tuple[EncodedTile, int]:
-    """What the row has to describe: the tile as stored. And 1 where its bytes are not ours.
+    """What the row has to describe: the tile as stored. And 1 where its bytes are other ones.
 
     Other bytes of the same pixels are a warning with both checksums. Raises
     Diverged for other pixels, ForeignObject for an object that is no such tile.
     """
     stored = committed.stored
-    theirs = stored.metadata["sha256"]
-    if theirs == ours.sha256:
+    theirs = stored.metadata.get("sha256")  # a composed object of ours has none
+    if (theirs, stored.size_bytes) == (ours.sha256, len(ours.data)):
         return ours, 0
     uri = session.store.object_uri(stored.key)
     data = retrying(
@@ -41,7 +44,7 @@ def adopt(
     if hashlib.sha256(data).hexdigest() != theirs:
         raise ForeignObject(f"{uri}: its bytes are not those of its own checksum {theirs}")
     tile = read_tile(data, window, spec.plan.recipe, uri)
-    if not same_pixels(ours.data, data):
+    if not _same_as_ours(ours.data, data, uri):
         raise Diverged(
             f"{uri} holds other pixels than this run computed for job {spec.plan.job_id}: "
             f"SHA-256 stored {theirs}, computed {ours.sha256}; the stored tile was kept"
@@ -53,7 +56,10 @@ def adopt(
 def read_tile(data: bytes, window: Window, recipe: Recipe, uri: str) -> EncodedTile:
     """A tile described from its own bytes; ForeignObject where it is not laid out as ours."""
     shapes = window_shapes(window, recipe)
-    sizes = _sizes(ifd.parse(data), shapes, uri)
+    try:
+        sizes = _sizes(ifd.parse(data), shapes, uri)
+    except ifd.BadTiff as error:
+        raise ForeignObject(f"{uri} is no tile of this job: {error}") from error
     lengths = [run_bytes(level) for level in sizes]
     ends = len(data) - np.cumsum([0, *lengths])
     if ends[-1] <= 0:
@@ -77,11 +83,20 @@ def _sizes(
     return grouped
 
 
+def _same_as_ours(ours: bytes, theirs: bytes, uri: str) -> bool:
+    try:
+        return same_pixels(ours, theirs)
+    except RasterioError as error:
+        raise ForeignObject(f"{uri} is no tile of this job: it cannot be decoded") from error
+
+
 def same_pixels(one: bytes, other: bytes) -> bool:
     """Whether two tiles hold the same pixels and masks at every level."""
-    with MemoryFile(one) as left, left.open(driver="GTiff") as dataset:
-        levels = len(dataset.overviews(1))
-    return all(_same_level(one, other, level) for level in range(-1, levels))
+    # Without a session of its own, rasterio makes one of boto3's for every file in memory.
+    with rasterio.Env(session=DummySession()):
+        with MemoryFile(one) as left, left.open(driver="GTiff") as dataset:
+            levels = len(dataset.overviews(1))
+        return all(_same_level(one, other, level) for level in range(-1, levels))
 
 
 def _same_level(one: bytes, other: bytes, level: int) -> bool:
@@ -94,5 +109,5 @@ def _same_level(one: bytes, other: bytes, level: int) -> bool:
     ):
         pixels_a, pixels_b = a.read(), b.read()
         inexact = pixels_a.dtype.kind in "fc"
-        same_masks = bool((a.dataset_mask() == b.dataset_mask()).all())
+        same_masks = np.array_equal(a.dataset_mask(), b.dataset_mask())
         return same_masks and np.array_equal(pixels_a, pixels_b, equal_nan=inexact)

@@ -91,3 +91,27 @@ class MissingSchema(PermanentStoreError):
     """The manifest's table or schema is not there: ``scenemosaic init`` makes it."""
 
     kind = "missing-schema"
+
+
+class PreconditionsIgnored(PermanentStoreError):
+    """A store or manifest accepted what its own condition forbids: no job may run on it."""
+
+    kind = "preconditions-ignored"
+
+
+class PreconditionsUnproven(PermanentStoreError):
+    """Preflight could not show that a condition is enforced which every job relies on."""
+
+    kind = "preconditions-unproven"
+
+
+class LeaseHeld(ConflictError):
+    """Another run holds the permit for this work, and has not come to an end of it."""
+
+    kind = "lease-held"
+
+
+class ClaimLost(LeaseHeld):
+    """Our claim was taken over. Wait for the result of whoever has it; nothing is wrong."""
+
+    kind = "claim-lost"

@@ -17,6 +17,8 @@ from scenemosaic.errors import InputError, MissingSchema
 from scenemosaic.gaps import GapReport
 from scenemosaic.plan import MAX_PLAN_BYTES, load_plan
 from scenemosaic.planning import PlanOptions, survey
+from scenemosaic.preflight.memory import Memory
+from scenemosaic.preflight.quick import check_manifest, check_store
 from scenemosaic.publish import MosaicResult, assemble, result
 from scenemosaic.roots import default_manifest, parse_manifest, parse_root
 from scenemosaic.session import JobSpec, Run, Session, open_session
@@ -81,9 +83,16 @@ def _place(root: str, manifest: str | None) -> tuple[str, str]:
 
 
 def prepare(spec: JobSpec) -> bool:
-    """Make the manifest's table or schema where it is missing; True where it was made."""
-    session = open_session(spec)
-    return retrying(session.manifest.ensure, session.policy, session.effects)
+    """Make the manifest's table or schema where it is missing; True where it was made.
+
+    Raises PreconditionsIgnored where store or manifest only pretends to enforce
+    conditions; this is looked at once for each of them, and remembered.
+    """
+    session, memory = open_session(spec), Memory()
+    check_store(session.store, memory, session.policy, session.effects)
+    made = retrying(session.manifest.ensure, session.policy, session.effects)
+    check_manifest(session.manifest, memory, session.policy, session.effects)
+    return made
 
 
 def publish_plan(spec: JobSpec, run: Run) -> Outcome:

@@ -8,8 +8,15 @@ from scenemosaic.errors import InputError
 TIFF_CONTENT_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 WINDOWS_PER_SHARD = 8192
 MOSAIC_ROW = "mosaic"
+ASSEMBLY_CLAIM = "assembly"
+# What the short form of preflight leaves under each root and in each manifest, once.
+PROBE_KEY = "preflight/probe"
+PROBE_PARTITION = "preflight"
+PROBE_ROW = "probe"
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
+_OWN_PROBE_KEY = re.compile(r"preflight/[0-9a-f]{32}/[a-z0-9-]+")
+_OWN_PROBE_PARTITION = re.compile(r"preflight@[0-9a-f]{32}")
 
 
 def check_job_id(job_id: str) -> str:
@@ -53,6 +60,44 @@ def partitions(job_id: str, root_uri: str, window_count: int) -> list[str]:
     """Every partition that holds rows of a job of ``window_count`` windows."""
     starts = range(0, max(window_count, 1), WINDOWS_PER_SHARD)
     return [partition(job_id, root_uri, start) for start in starts]
+
+
+def claim_partition(job_id: str, root_uri: str) -> str:
+    """The partition of a job's claims: no row counted for the job ever shares it."""
+    return f"claims:{partition(job_id, root_uri)}"
+
+
+def job_of(key: str) -> str | None:
+    """The job that a key below ``mosaics/`` belongs to, or None."""
+    first, _, rest = key.partition("/")
+    job_id = rest.partition("/")[0]
+    return job_id if first == "mosaics" and _JOB_ID.fullmatch(job_id) else None
+
+
+def probe_prefix(token: str) -> str:
+    """Where one preflight keeps its objects; ``token`` is 32 hex digits that it alone has."""
+    return f"preflight/{token}/"
+
+
+def probe_partition(token: str) -> str:
+    """The manifest partition of one preflight's rows."""
+    return f"preflight@{token}"
+
+
+def check_probe_key(key: str) -> str:
+    """The key itself, or InputError where it is not one preflight's own: only these are deleted."""
+    if not _OWN_PROBE_KEY.fullmatch(key):
+        raise InputError(f"not a preflight's own key, and nothing else is ever deleted: {key!r}")
+    return key
+
+
+def check_probe_partition(partition: str) -> str:
+    """The same for a manifest partition."""
+    if not _OWN_PROBE_PARTITION.fullmatch(partition):
+        raise InputError(
+            f"not a preflight's own rows, and no others are ever deleted: {partition!r}"
+        )
+    return partition
 
 
 def check_key(key: str) -> str:

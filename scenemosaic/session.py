@@ -1,11 +1,13 @@
 """What crosses processes (:class:`JobSpec`, :class:`Run`), and the clients opened from it."""
 
 import functools
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from scenemosaic import keys
+from scenemosaic.claims import Claims, ClaimSettings, settings_from
 from scenemosaic.commit import Effects, RetryPolicy, system_effects
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
@@ -24,7 +26,7 @@ class JobSpec:
     plan: Plan
     locations: tuple[str, ...]
     root: str
-    manifest: str
+    manifest: str = field(repr=False)  # may hold a password
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,11 @@ class Session:
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     effects: Effects = field(default_factory=system_effects)
     now: Callable[[], str] = now_utc
+    claiming: ClaimSettings = field(default_factory=ClaimSettings)
+
+    def claims(self) -> Claims:
+        """The claims kept in this session's manifest."""
+        return Claims(self.manifest, self.claiming, self.policy, self.effects, self.now)
 
     def partition(self, spec: JobSpec, number: int = 0) -> str:
         """The manifest partition of a window."""
@@ -69,10 +76,14 @@ class Session:
 
 
 def open_session(spec: JobSpec) -> Session:
-    """The session for a job's root and manifest; clients are shared within the process."""
+    """The session for a job's root and manifest; clients are shared within the process.
+
+    ``SCENEMOSAIC_CLAIM_LEASE_S`` sets for how long a claim's holder may be silent.
+    """
     return _open(spec.root, spec.manifest)
 
 
 @functools.lru_cache(maxsize=8)
 def _open(root: str, manifest: str) -> Session:
-    return Session(open_store(root), open_manifest(manifest))
+    claiming = settings_from(os.environ)
+    return Session(open_store(root), open_manifest(manifest), claiming=claiming)

@@ -11,7 +11,7 @@ import pytest
 from tests import servers
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-_FOREIGN_SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_", "PREFECT_", "BOTO_")
+_FOREIGN_SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_", "PREFECT_", "BOTO_", "PG")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 _session_folder: Path | None = None
 
@@ -107,6 +107,30 @@ def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("azurite")
     with servers.running(servers.start_azurite(folder)) as server:
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The manifest URL of a PostgreSQL server of this test process, without a database.
+
+    Skips where the server is not installed.
+    """
+    if not servers.postgres_is_there():
+        reason = "no PostgreSQL server here (Debian: apt-get install postgresql)"
+        if os.environ.get("SCENEMOSAIC_CI") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    server = servers.Postgres({"max_connections": "60"})
+    yield server.url
+    server.remove()
+
+
+@pytest.fixture
+def postgres_url(postgres: str) -> Iterator[str]:
+    """The manifest URL of an empty PostgreSQL database that is this test's alone."""
+    url = servers.make_postgres_database(postgres)
+    yield url
+    servers.drop_postgres_database(url)
 
 
 @pytest.fixture

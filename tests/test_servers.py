@@ -43,3 +43,21 @@ def test_tests_see_no_account_and_no_home(tmp_path: Path):
     assert not Path(os.environ["AWS_CONFIG_FILE"]).exists()
     assert "AWS_PROFILE" not in os.environ
     assert not os.environ["PREFECT_HOME"].startswith(str(Path.home() / ".prefect"))
+
+
+def test_postgresql_survives_a_kill_and_ends_without_a_trace(postgres: str):
+    server = servers.Postgres()
+    try:
+        url = servers.make_postgres_database(server.url)
+        with servers.postgres_connection(url) as kept:
+            server.kill()
+            server.start()
+            assert kept.info.backend_pid > 0
+        with servers.postgres_connection(url) as database:
+            assert database.execute("SELECT 1").fetchone() == (1,)
+        folder = server.folder
+    finally:
+        server.remove()
+    assert not listens(f"tcp://127.0.0.1:{server.port}")
+    assert not folder.exists()
+    server.remove()

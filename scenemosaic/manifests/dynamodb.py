@@ -12,6 +12,7 @@ import boto3
 from botocore.config import Config
 
 from scenemosaic.errors import MissingSchema, PermanentStoreError, TransientStoreError
+from scenemosaic.keys import check_probe_partition
 from scenemosaic.manifests.dynamodb_errors import EXISTS, REFUSED, SDK_ERRORS, classify, code_of
 from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of
 from scenemosaic.manifests.packing import PARTITION, fitted
@@ -125,6 +126,19 @@ class DynamoManifest:
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
         for partition in partitions:
             yield from (row_of(item) for item in self._query(partition, {}))
+
+    def delete_probe(self, partition: str, window: str) -> None:
+        key = {PARTITION: {"S": check_probe_partition(partition)}, "window": {"S": window}}
+        try:
+            self._client.delete_item(
+                TableName=self.table,
+                Key=key,
+                ConditionExpression="attribute_exists(#k)",
+                ExpressionAttributeNames={"#k": PARTITION},
+            )
+        except SDK_ERRORS as error:
+            if code_of(error) != REFUSED:
+                raise classify("DeleteItem", self._subject(window), error) from error
 
     def close(self) -> None:
         with self._lock:

@@ -49,7 +49,7 @@ _LOST = (
 _ADVICE: Mapping[type[Exception], str] = {
     NoCredentialsError: "; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
     PartialCredentialsError: "; set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-    NoRegionError: "; set AWS_REGION or write dynamodb://table?region=…",
+    NoRegionError: "; set AWS_DEFAULT_REGION or write dynamodb://table?region=…",
 }
 
 

@@ -7,7 +7,7 @@ window's name, or ``mosaic``.
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +96,11 @@ class Manifest(Protocol):
 
     def close(self) -> None:
         """Free what the adapter holds open."""
+
+
+@runtime_checkable
+class ProbeRows(Protocol):
+    """A manifest in which preflight can clean up after itself."""
+
+    def delete_probe(self, partition: str, window: str) -> None:
+        """Delete a row of preflight's own (keys.check_probe_partition), if it is there."""

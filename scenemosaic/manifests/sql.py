@@ -3,44 +3,56 @@
 import contextlib
 import dataclasses
 import os
+import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from scenemosaic.errors import (
-    InputError,
     MissingSchema,
     PermanentStoreError,
     TransientStoreError,
 )
-from scenemosaic.manifests import sql_schema
+from scenemosaic.keys import check_probe_partition
+from scenemosaic.manifests import sql_engine, sql_schema
 from scenemosaic.manifests.packing import fitted, pack, unpack
 from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
 from scenemosaic.manifests.sql_errors import classify
 
-_DRIVERS = ("sqlite", "sqlite+pysqlite", "postgresql+psycopg")
-_PAGE_ROWS = 1000
+if TYPE_CHECKING:
+    from scenemosaic.manifests.sql_postgres import Deadlines
+
+# A row may have 64 KB, so a page of rows is 16 MiB at most.
+_PAGE_NAMES, _PAGE_ROWS = 1000, 250
 _TABLE = sql_schema.rows
 
 
 class SqlManifest:
     """Rows in the table ``manifest_rows``; see the port for the contract.
 
-    ``busy_s`` is how long SQLite waits for another writer before TransientStoreError.
+    ``busy_s`` is how long SQLite waits for another writer before TransientStoreError,
+    ``deadlines`` are PostgreSQL's. Password and query of the URL are never shown.
     ``sqlite://`` is a database in this object's memory. Nothing is opened by the
     constructor, and nothing but :meth:`ensure` ever makes a file or a table.
     Safe in many threads and after a fork; not to be pickled.
     """
 
-    def __init__(self, url: str, busy_s: float = sql_schema.BUSY_S) -> None:
-        self._url, self._busy_s = _parse(url), busy_s
-        self.url = _without_secrets(self._url)
-        self._file = sql_schema.database_file(self._url)
-        self._engine = sql_schema.make_engine(self._url, self._busy_s)
+    def __init__(
+        self,
+        url: str,
+        busy_s: float = sql_schema.BUSY_S,
+        deadlines: "Deadlines | None" = None,
+    ) -> None:
+        parsed = sql_engine.parse(url)
+        self.url = sql_engine.without_secrets(parsed)
+        self._file = sql_schema.database_file(parsed)
+        self._make_engine = sql_engine.maker(parsed, busy_s, deadlines)
+        self._engine = self._make_engine()
         self._inherited: list[sa.Engine] = []
         self._pid = os.getpid()
+        self._after_fork = threading.Lock()
         self._schema_seen = False
 
     def ensure(self) -> bool:
@@ -48,7 +60,8 @@ class SqlManifest:
         if self.ready():
             return False
         self._make_file()
-        with self._transaction("make schema", writes=True) as connection:
+        with self._transaction("make schema", writes=True, whole=True) as connection:
+            sql_schema.lock_for_making(connection)
             made = not sa.inspect(connection).has_table(sql_schema.schema.name)
             sql_schema.metadata.create_all(connection)
             if made:
@@ -95,30 +108,41 @@ class SqlManifest:
             return Stale(_select(connection, row.partition, row.window))
 
     def windows(self, partitions: Sequence[str]) -> Iterator[str]:
-        return (found["window"] for found in self._pages(partitions, _TABLE.c.window))
+        return (found["window"] for found in self._pages(partitions, _PAGE_NAMES, _TABLE.c.window))
 
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
-        return (unpack(found) for found in self._pages(partitions, *_TABLE.c))
+        return (unpack(found) for found in self._pages(partitions, _PAGE_ROWS, *_TABLE.c))
+
+    def delete_probe(self, partition: str, window: str) -> None:
+        statement = sa.delete(_TABLE).where(_is_row(check_probe_partition(partition), window))
+        with self._transaction(f"delete {window}", writes=True) as connection:
+            connection.execute(statement)
 
     def close(self) -> None:
-        self._engine.dispose()
+        # To close what a parent holds open would end the parent's session at the server.
+        if os.getpid() == self._pid:
+            self._engine.dispose()
 
-    def _pages(self, partitions: Sequence[str], *columns: Any) -> Iterator[dict[str, Any]]:
+    def _pages(
+        self, partitions: Sequence[str], page_rows: int, *columns: Any
+    ) -> Iterator[dict[str, Any]]:
         """Rows by key, in pages by the last key seen: no transaction outlives a page."""
         self._require_schema()
         for partition in partitions:
             last: str | None = ""
             while last is not None:
-                page = self._page(partition, last, columns)
+                page = self._page(partition, last, page_rows, columns)
                 yield from page
-                last = page[-1]["window"] if len(page) == _PAGE_ROWS else None
+                last = page[-1]["window"] if len(page) == page_rows else None
 
-    def _page(self, partition: str, after: str, columns: Any) -> list[dict[str, Any]]:
+    def _page(
+        self, partition: str, after: str, page_rows: int, columns: Any
+    ) -> list[dict[str, Any]]:
         statement = (
             sa.select(*columns)
             .where(_TABLE.c.job_id == partition, _TABLE.c.window > after)
             .order_by(_TABLE.c.window)
-            .limit(_PAGE_ROWS)
+            .limit(page_rows)
         )
         with self._transaction("list rows") as connection:
             return [dict(found) for found in connection.execute(statement).mappings()]
@@ -154,14 +178,23 @@ class SqlManifest:
     def _here(self) -> sa.Engine:
         """The engine of this process. One from before a fork is kept, unused and unclosed."""
         if os.getpid() != self._pid:
-            self._inherited.append(self._engine)
-            self._engine, self._pid = sql_schema.make_engine(self._url, self._busy_s), os.getpid()
+            # The process that made the engine never holds this lock, so no fork inherits it held.
+            with self._after_fork:
+                if os.getpid() != self._pid:
+                    self._inherited.append(self._engine)
+                    self._engine, self._pid = self._make_engine(), os.getpid()
         return self._engine
 
     @contextlib.contextmanager
-    def _transaction(self, operation: str, *, writes: bool = False) -> Iterator[sa.Connection]:
+    def _transaction(
+        self, operation: str, *, writes: bool = False, whole: bool = False
+    ) -> Iterator[sa.Connection]:
+        """``whole``: several statements are one transaction in PostgreSQL too."""
+        options: dict[str, Any] = {"writes": writes}
+        if whole and self._engine.dialect.name == "postgresql":
+            options["isolation_level"] = "READ COMMITTED"
         with self._mapped(operation), self._here().connect() as connection:
-            connection = connection.execution_options(writes=writes)
+            connection = connection.execution_options(**options)
             with connection.begin():
                 yield connection
 
@@ -171,21 +204,6 @@ class SqlManifest:
             yield
         except SQLAlchemyError as error:
             raise classify(error, operation, self.url) from error
-
-
-def _parse(url: str) -> sa.URL:
-    try:
-        parsed = sa.make_url(url)
-    except ArgumentError as error:
-        raise InputError("a manifest is sqlite:///file.db or postgresql+psycopg://…") from error
-    if parsed.drivername not in _DRIVERS:
-        raise InputError(f"no manifest for {parsed.drivername}://; use {', '.join(_DRIVERS)}")
-    return parsed
-
-
-def _without_secrets(url: sa.URL) -> str:
-    # A query can hold a password too.
-    return url.set(query={}).render_as_string(hide_password=True)
 
 
 def _check_version(found: int | None, url: str) -> None:

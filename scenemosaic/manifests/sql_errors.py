@@ -5,6 +5,7 @@ import sqlite3
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, TimeoutError
 
 from scenemosaic.errors import MissingSchema, PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.manifests.sql_postgres_errors import classify_postgres
 
 _SQLITE_TRANSIENT = ("BUSY", "LOCKED", "PROTOCOL", "IOERR", "SCHEMA", "INTERRUPT")
 _SQLITE_ADVICE = {
@@ -15,23 +16,19 @@ _SQLITE_ADVICE = {
     "NOTADB": "the file is not an SQLite database; name another manifest",
     "CORRUPT": "the file is damaged; restore it or name another manifest",
 }
-# SQLSTATE classes and codes of PostgreSQL that a later attempt may not see:
-# connection, rollback (serialisation, deadlock), resources, operator, lock, system.
-_POSTGRES_TRANSIENT = ("08", "40", "53", "57", "55P03", "58", "25006")
-_POSTGRES_PERMANENT = ("53100",)  # disk full
-_UNDEFINED_TABLE = "42P01"
 
 
 def classify(error: SQLAlchemyError, operation: str, url: str) -> StoreError:
     """The error to raise for ``operation`` on the manifest at ``url`` (without secrets)."""
     cause = error.orig if isinstance(error, DBAPIError) else None
-    message = f"{operation} on manifest {url}: {cause or type(error).__name__}"
+    text = " ".join(str(cause or type(error).__name__).split())
+    message = f"{operation} on manifest {url}: {text}"
     if isinstance(cause, sqlite3.Error):
         return _classify_sqlite(cause, message)
     if isinstance(error, DBAPIError):
-        return _classify_postgres(error, message)
+        return classify_postgres(error, message)
     if isinstance(error, TimeoutError):  # the pool's: every connection is busy
-        return TransientStoreError(message)
+        return TransientStoreError(f"{message}: every connection of this process is busy")
     return PermanentStoreError(message)
 
 
@@ -44,16 +41,3 @@ def _classify_sqlite(cause: sqlite3.Error, message: str) -> StoreError:
         return MissingSchema(f"{message}; run `scenemosaic init`")
     advice = _SQLITE_ADVICE.get(code.partition("_")[0], "")
     return PermanentStoreError(f"{message}; {advice}" if advice else message)
-
-
-def _classify_postgres(error: DBAPIError, message: str) -> StoreError:
-    state = getattr(error.orig, "sqlstate", None) or ""
-    if state == _UNDEFINED_TABLE:
-        return MissingSchema(f"{message}; run `scenemosaic init`")
-    if state in _POSTGRES_PERMANENT:
-        return PermanentStoreError(message)
-    if error.connection_invalidated or state.startswith(_POSTGRES_TRANSIENT):
-        return TransientStoreError(message)
-    # A connection that never came about has no SQLSTATE.
-    lost = not state and type(error.orig).__name__ in ("OperationalError", "InterfaceError")
-    return TransientStoreError(message) if lost else PermanentStoreError(message)

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import QueuePool
 
 SCHEMA_VERSION = 1
 BUSY_S = 30.0
-CONNECT_S = 10
-STATEMENT_MS = 60_000
+# Any number will do, as long as every maker of this schema takes the same.
+_SCHEMA_LOCK = 0x5CE4E305A1C
 
 metadata = sa.MetaData()
 # Sort keys compare byte by byte, which is not PostgreSQL's default.
@@ -48,11 +49,7 @@ def database_file(url: sa.URL) -> Path | None:
 
 
 def make_engine(url: sa.URL, busy_s: float) -> sa.Engine:
-    """An engine that opens nothing yet, and never creates an SQLite file."""
-    if url.get_backend_name() != "sqlite":
-        options = f"-c statement_timeout={STATEMENT_MS}"
-        args = {"connect_timeout": CONNECT_S, "options": options}
-        return sa.create_engine(url, connect_args=args, pool_pre_ping=True, hide_parameters=True)
+    """An SQLite engine that opens nothing yet, and never creates a file."""
     file = database_file(url)
     # One shared connection is the whole of a database in memory; a file's pool never waits.
     pool_size, max_overflow = (1, 0) if file is None else (4, -1)
@@ -83,11 +80,17 @@ def _begin(connection: sa.Connection) -> None:
 
 
 def insert_if_absent(dialect: str, values: dict[str, Any]) -> sa.Executable:
-    """INSERT … ON CONFLICT DO NOTHING for SQLite and PostgreSQL."""
+    """INSERT … ON CONFLICT DO NOTHING for SQLite and PostgreSQL; its rowcount says who won."""
+    statement: sa.Insert
     if dialect == "sqlite":
-        from sqlalchemy.dialects import sqlite
+        statement = sqlite.insert(rows).values(values).on_conflict_do_nothing()
+    else:
+        statement = postgresql.insert(rows).values(values).on_conflict_do_nothing()
+    # Without it SQLAlchemy answers -1 for an INSERT on PostgreSQL.
+    return statement.execution_options(preserve_rowcount=True)
 
-        return sqlite.insert(rows).values(values).on_conflict_do_nothing()
-    from sqlalchemy.dialects import postgresql
 
-    return postgresql.insert(rows).values(values).on_conflict_do_nothing()
+def lock_for_making(connection: sa.Connection) -> None:
+    """Let one maker in at a time: PostgreSQL's IF NOT EXISTS fails where two of them race."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))

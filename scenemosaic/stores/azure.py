@@ -11,6 +11,7 @@ from scenemosaic.keys import check_key
 from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.roots import Root
 from scenemosaic.stores.azure_blocks import AZURE_LIMITS, BlockList
+from scenemosaic.stores.azure_probes import AzureProbes
 from scenemosaic.stores.azure_requests import (
     AzureOptions,
     Reply,
@@ -157,6 +158,9 @@ class AzureStore:
         size_bytes = sum(part.size_bytes for part in parts)
         reply = upload.run(parts)
         return self._result(reply, key, size_bytes, condition, content_type, metadata)
+
+    def probes(self) -> AzureProbes:
+        return AzureProbes(self._requests, self.uri, self._prefix)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         token: str | None = None

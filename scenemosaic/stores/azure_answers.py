@@ -44,7 +44,7 @@ def classify(code: str, http_status: int, operation: str, condition: Condition |
     verdict = None
     if operation in WRITES and condition is not None:
         verdict = _of_write(code, http_status)
-    elif operation in READS:
+    elif operation in READS or operation == "DeleteBlob":
         verdict = _of_read(code, http_status)
     return verdict or _of_status(http_status)
 

@@ -8,6 +8,7 @@ from scenemosaic.errors import IncompleteError
 from scenemosaic.keys import check_key
 from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.roots import Root
+from scenemosaic.stores.gcs_probes import GcsProbes
 from scenemosaic.stores.gcs_requests import FIELDS, GcsOptions, Reply, Requests, make_client
 from scenemosaic.stores.gcs_upload import CHUNK_BYTES, Session
 from scenemosaic.stores.pieces import bytes_of
@@ -126,6 +127,9 @@ class GcsStore:
             effects=self._effects,
         )
         return self._result(key, condition, upload.run(segments))
+
+    def probes(self) -> GcsProbes:
+        return GcsProbes(self._requests, self.uri, self._prefix)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         token: dict[str, str] = {}

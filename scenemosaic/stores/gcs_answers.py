@@ -44,6 +44,8 @@ def classify(
         return _of_write(http_status, operation)
     if operation == "CancelUpload" and http_status in _SESSION_GONE:
         return Verdict.ABSENT
+    if operation == "DeleteObject" and http_status == 404:
+        return Verdict.ABSENT
     if operation in READS:
         return _of_read(message, http_status)
     return Verdict.TRANSIENT if http_status < 300 else Verdict.PERMANENT

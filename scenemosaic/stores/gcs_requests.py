@@ -36,6 +36,7 @@ _METHODS = {
     "StartUpload": "POST",
     "UploadChunk": "PUT",
     "CancelUpload": "DELETE",
+    "DeleteObject": "DELETE",
 }
 
 

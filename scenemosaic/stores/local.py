@@ -26,7 +26,8 @@ from scenemosaic.stores import local_files as files
 from scenemosaic.stores import local_meta as meta
 from scenemosaic.stores.local_compose import write_segments
 from scenemosaic.stores.local_layout import Layout
-from scenemosaic.stores.local_scratch import scratch_file, sweep
+from scenemosaic.stores.local_probes import LocalProbes
+from scenemosaic.stores.local_scratch import abandoned, discard, scratch_file, sweep
 from scenemosaic.stores.port import (
     Answer,
     Body,
@@ -35,6 +36,7 @@ from scenemosaic.stores.port import (
     IfAbsent,
     ObjectInfo,
     Segment,
+    Unfinished,
     WriteResult,
 )
 
@@ -119,6 +121,9 @@ class LocalStore:
 
         return self._write(key, condition, fill, content_type, metadata)
 
+    def probes(self) -> LocalProbes:
+        return LocalProbes(self._layout)
+
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         """Every object whose key begins with ``prefix``. Symbolic links are not followed."""
         for key in self._layout.keys(prefix):
@@ -128,6 +133,14 @@ class LocalStore:
                     yield ObjectInfo(
                         key, info.size_bytes, info.etag, last_modified=info.last_modified
                     )
+
+    def unfinished(self, prefix: str = "") -> Iterator[Unfinished]:
+        """Hidden files whose writers are dead. They have no key yet: ``prefix`` chooses none."""
+        for name, age_s in abandoned(self._layout.scratch_folder):
+            yield Unfinished(self._layout.scratch_name(name), name, age_s)
+
+    def end(self, key: str, upload_id: str) -> bool:
+        return discard(self._layout.scratch_folder, upload_id)
 
     @contextlib.contextmanager
     def opened(self, key: str) -> Iterator[Opened | None]:

@@ -41,6 +41,10 @@ class Layout:
         bucket = hashlib.sha256(key.encode()).hexdigest()[:3]
         return self.root / HIDDEN / "locks" / f"{bucket}.lock"
 
+    def scratch_name(self, name: str) -> str:
+        """A hidden file's path below the root."""
+        return f"{HIDDEN}/tmp/{name}"
+
     def named(self, key: str) -> str:
         """The object's path, for messages."""
         return str(self.root / key)

@@ -41,6 +41,35 @@ def sweep(folder: Path, now_s: float | None = None) -> None:
                 _discard(path)
 
 
+def abandoned(folder: Path, now_s: float | None = None) -> list[tuple[str, float]]:
+    """Names of hidden files whose writers are dead, and their ages in seconds."""
+    now_s = time.time() if now_s is None else now_s
+    found = []
+    for path in sorted(folder.glob("*")):
+        with contextlib.suppress(FileNotFoundError), _locked(path) as is_dead:
+            if is_dead:
+                found.append((path.name, max(now_s - path.stat().st_mtime, 0.0)))
+    return found
+
+
+def discard(folder: Path, name: str) -> bool:
+    """Remove one hidden file of a dead writer; False where it is gone or its writer lives."""
+    path = folder / Path(name).name
+    with contextlib.suppress(FileNotFoundError), _locked(path) as is_dead:
+        if is_dead:
+            _discard(path)
+            return not path.exists()
+    return False
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Whether the file's writer is dead; while the block runs nobody else can think so."""
+    writer = path.with_suffix(".tmp")
+    with (writer if writer.exists() else path).open("rb") as file:
+        yield files.try_lock(file.fileno())
+
+
 def _discard(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ Keys are relative to the store's root, ``/``-separated, already checked
 """
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -159,6 +159,40 @@ class List(Protocol):
         """Every object below ``prefix`` in key order (metadata and content type left out)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A write that was begun and is neither done nor ended. ``age_s`` is by the store's clock."""
+
+    key: str
+    upload_id: str
+    age_s: float
+
+
+@runtime_checkable
+class Collects(Protocol):
+    """Stores that keep (and bill) what a dead writer began, until somebody ends it.
+
+    A store without it ends such writes by itself, or cannot list them.
+    """
+
+    def unfinished(self, prefix: str = "") -> Iterator[Unfinished]:
+        """Every unfinished write below ``prefix`` whose writer is not known to live."""
+
+    def end(self, key: str, upload_id: str) -> bool:
+        """End one unfinished write; False where it had ended already, or its writer lives."""
+
+
+@runtime_checkable
+class Announces(Protocol):
+    """Stores whose large writes have an ID by which somebody else can end them."""
+
+    def announcing(self, begun: Callable[[str], None]) -> "Store":
+        """This store, calling ``begun`` with each upload's ID before its first byte.
+
+        What ``begun`` raises ends the upload, and is raised by ``compose``.
+        """
+
+
 @runtime_checkable
 class Store(Head, Get, Put, Compose, List, Protocol):
     """All verbs together, with the canonical URI of the root and its capabilities."""
@@ -171,3 +205,33 @@ class Store(Head, Get, Put, Compose, List, Protocol):
 
     def close(self) -> None:
         """Free what the adapter holds open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a key, or a delete marker. None: the store keeps one version at most."""
+
+    key: str
+    version_id: str | None
+    marker: bool = False
+
+
+class Probes(Protocol):
+    """What preflight alone may do, with keys of its own alone (keys.check_probe_key)."""
+
+    def versions(self, prefix: str) -> Iterator[Version]:
+        """Every version and delete marker of keys that begin with ``prefix``."""
+
+    def delete(self, key: str, version_id: str | None = None) -> None:
+        """Delete exactly this version; without one, what stands there (a versioned bucket
+
+        keeps it behind a delete marker). Nothing there is no error.
+        """
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A store on which preflight can clean up after itself."""
+
+    def probes(self) -> Probes:
+        """The verbs that only preflight has."""

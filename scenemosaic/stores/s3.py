@@ -2,12 +2,12 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from scenemosaic.errors import IncompleteError
+from scenemosaic.errors import IncompleteError, TransientStoreError
 from scenemosaic.keys import check_key
 from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.roots import Root
@@ -20,12 +20,15 @@ from scenemosaic.stores.port import (
     Literal,
     ObjectInfo,
     Segment,
+    Unfinished,
     WriteResult,
 )
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_multipart import Multipart
 from scenemosaic.stores.s3_parts import UploadPart, plan_parts
+from scenemosaic.stores.s3_probes import S3Probes
 from scenemosaic.stores.s3_requests import Reply, Requests, S3Options, make_client
+from scenemosaic.stores.s3_uploads import open_uploads
 
 
 def connect(root: Root, options: S3Options | None = None) -> "S3Store":
@@ -50,12 +53,15 @@ class S3Store:
         requests: Requests,
         policy: RetryPolicy | None = None,
         effects: Effects | None = None,
+        begun: Callable[[str], None] = lambda upload_id: None,
     ) -> None:
         self.uri = root.uri
+        self._root = root
         self._prefix = f"{root.prefix}/" if root.prefix else ""
         self._requests = requests
         self._policy = policy or RetryPolicy()
         self._effects = effects or system_effects()
+        self._begun = begun
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(f"the store of {self.uri} holds a client; open it again from its URI")
@@ -74,7 +80,7 @@ class S3Store:
         return ObjectInfo(
             key=key,
             size_bytes=int(found["ContentLength"]),
-            etag=str(found["ETag"]),
+            etag=_etag(found, key),
             version_id=found.get("VersionId"),
             content_type=str(found.get("ContentType", "")),
             metadata=dict(found.get("Metadata", {})),
@@ -133,9 +139,34 @@ class S3Store:
             full_key_of=self._full_key,
             policy=self._policy,
             effects=self._effects,
+            begun=self._begun,
         )
         size_bytes = sum(part.size_bytes for part in parts)
         return _result(upload.run(parts), key, size_bytes, content_type, metadata)
+
+    def announcing(self, begun: Callable[[str], None]) -> "S3Store":
+        """The port's contract; the client is shared, and closed by either store."""
+        return S3Store(self._root, self._requests, self._policy, self._effects, begun)
+
+    def unfinished(self, prefix: str = "") -> Iterator[Unfinished]:
+        pages = open_uploads(self._requests, f"{self.uri}/{prefix}", self._prefix + prefix,
+                             self._policy, self._effects)  # fmt: skip
+        for found in pages:
+            yield Unfinished(found.key[len(self._prefix) :], found.upload_id, found.age_s)
+
+    def end(self, key: str, upload_id: str) -> bool:
+        named, full = self.object_uri(key), self._full_key(key)
+        reply = retrying(
+            lambda: self._requests.send(
+                "AbortMultipartUpload", named, Key=full, UploadId=upload_id
+            ),
+            self._policy,
+            self._effects,
+        )
+        return reply.verdict is Verdict.OK
+
+    def probes(self) -> S3Probes:
+        return S3Probes(self._requests, self.uri, self._prefix)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         token: dict[str, Any] = {}
@@ -208,12 +239,18 @@ def _result(
     info = ObjectInfo(
         key=key,
         size_bytes=size_bytes,
-        etag=str(reply.response["ETag"]),
+        etag=_etag(reply.response, key),
         version_id=reply.response.get("VersionId"),
         content_type=content_type,
         metadata=dict(metadata),
     )
     return WriteResult(answer, info, reply.request_id)
+
+
+def _etag(response: Mapping[str, Any], key: str) -> str:
+    if "ETag" not in response:
+        raise TransientStoreError(f"{key}: the store's answer has no ETag")
+    return str(response["ETag"])
 
 
 def _rfc3339(found: Mapping[str, Any]) -> str:

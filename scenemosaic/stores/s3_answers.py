@@ -58,6 +58,14 @@ _TRANSIENT = (
 )
 
 
+# Of a part it means that somebody ended the upload: all parts are gone, a new upload is needed.
+# Of a Complete it may as well mean that an earlier Complete of the same upload landed.
+_NO_UPLOAD: Mapping[str, Verdict] = {
+    "AbortMultipartUpload": Verdict.ABSENT,
+    **dict.fromkeys(("UploadPart", "UploadPartCopy", "ListParts"), Verdict.RACING),
+}
+
+
 def classify(code: str, http_status: int, operation: str, condition: Condition | None) -> Verdict:
     """What the error ``code`` of ``operation`` means; the status only where the code says nothing.
 
@@ -69,9 +77,7 @@ def classify(code: str, http_status: int, operation: str, condition: Condition |
     if code in _TRANSIENT:
         return Verdict.TRANSIENT
     if code == "NoSuchUpload":
-        # Of a Complete it may mean that an earlier Complete of the same upload landed.
-        done = operation == "AbortMultipartUpload"
-        return Verdict.ABSENT if done else Verdict.TRANSIENT
+        return _NO_UPLOAD.get(operation, Verdict.TRANSIENT)
     verdict = None
     if operation in _CONDITIONAL and condition is not None:
         verdict = _of_write(code, http_status, condition)

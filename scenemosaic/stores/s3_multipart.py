@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from scenemosaic.errors import IncompleteError, StoreError
+from scenemosaic.errors import IncompleteError, MissingCapability, StoreError
 from scenemosaic.retry import Effects, RetryPolicy, retrying
 from scenemosaic.stores.port import Condition, CopyRun
 from scenemosaic.stores.s3_answers import Verdict
@@ -18,12 +18,17 @@ PARALLEL_PARTS = 4
 _log = logging.getLogger(__name__)
 
 
+class _EndedByAnother(Exception):
+    """The upload is no more: a successor or a cleaner ended it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Multipart:
     """One multipart upload to be: where to, and how its bytes and copies are had.
 
     A part may land twice without harm, so parts are retried here by ``policy``;
-    what creates and completes the upload is sent once.
+    what creates and completes the upload is sent once. ``begun`` is told the upload's
+    ID before its first part; what it raises ends the upload.
     """
 
     requests: Requests
@@ -35,12 +40,17 @@ class Multipart:
     full_key_of: Callable[[str], str]
     policy: RetryPolicy
     effects: Effects
+    begun: Callable[[str], None] = lambda upload_id: None
 
     def run(self, parts: Sequence[Part]) -> Reply:
-        """The reply to the completion. Leaves no open upload unless its abort fails, too."""
+        """The reply to the completion; RACING where somebody ended the upload meanwhile.
+
+        Leaves no open upload unless its abort fails, too.
+        """
         created = self._send("CreateMultipartUpload", **self.new_object)
         upload_id = str(created.response["UploadId"])
         try:
+            self.begun(upload_id)
             done = self._send_parts(parts, upload_id)
             self._check_lengths(parts, upload_id)
             reply = self._send(
@@ -49,6 +59,10 @@ class Multipart:
                 UploadId=upload_id,
                 MultipartUpload={"Parts": done},
             )
+        except _EndedByAnother:
+            _log.info("upload %s of %s was ended by somebody else", upload_id, self.named)
+            self._abort(upload_id)
+            return Reply(Verdict.RACING, {})
         except BaseException:
             self._abort(upload_id)
             raise
@@ -58,6 +72,12 @@ class Multipart:
 
     def _send(self, operation: str, condition: Condition | None = None, **parameters: Any) -> Reply:
         return self.requests.send(operation, self.named, condition, Key=self.full_key, **parameters)
+
+    def _part(self, operation: str, **parameters: Any) -> Reply:
+        reply = self._send(operation, **parameters)
+        if reply.verdict is Verdict.RACING:
+            raise _EndedByAnother
+        return reply
 
     def _send_parts(self, parts: Sequence[Part], upload_id: str) -> list[dict[str, Any]]:
         with ThreadPoolExecutor(PARALLEL_PARTS) as pool:
@@ -81,14 +101,14 @@ class Multipart:
         else:
             data = self.bytes_of(part)
             answer = retrying(
-                lambda: self._send("UploadPart", Body=data, **where).response,
+                lambda: self._part("UploadPart", Body=data, **where).response,
                 self.policy,
                 self.effects,
             )
         return {"PartNumber": number, "ETag": answer["ETag"], **_checksums(answer)}
 
     def _copy(self, run: CopyRun, where: Mapping[str, Any]) -> Mapping[str, Any]:
-        reply = self._send(
+        reply = self._part(
             "UploadPartCopy",
             CopySource=self.requests.copy_source(self.full_key_of(run.key)),
             CopySourceIfMatch=run.etag,
@@ -100,7 +120,9 @@ class Multipart:
                 f"{run.key} is {reply.verdict.value}, and {self.named} needs "
                 f"{run.size_bytes} bytes of its version {run.etag}"
             )
-        result: Mapping[str, Any] = reply.response["CopyPartResult"]
+        result: Mapping[str, Any] = reply.response.get("CopyPartResult", {})
+        if "ETag" not in result:
+            raise MissingCapability(f"{self.named}: the store did not copy a part (UploadPartCopy)")
         return result
 
     def _check_lengths(self, parts: Sequence[Part], upload_id: str) -> None:
@@ -126,7 +148,7 @@ class Multipart:
 
     def _stored_page(self, upload_id: str, marker: Mapping[str, Any]) -> Mapping[str, Any]:
         return retrying(
-            lambda: self._send("ListParts", UploadId=upload_id, **marker).response,
+            lambda: self._part("ListParts", UploadId=upload_id, **marker).response,
             self.policy,
             self.effects,
         )

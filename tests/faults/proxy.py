@@ -44,13 +44,16 @@ class Fault(enum.Enum):
     HOLD = "not forwarded before release(); the client sees a reset at once"
     REFUSE_409 = "not forwarded; answered by 409 ConditionalRequestConflict"
     REFUSE_503 = "not forwarded; answered by 503 SlowDown"
+    REFUSE_403 = "not forwarded; answered by 403 AccessDenied"
 
 
+_REFUSALS = (Fault.REFUSE_403, Fault.REFUSE_409, Fault.REFUSE_503)
 LOST_REPLIES = (Fault.RESET, Fault.HANG, Fault.ANSWER_500, Fault.ANSWER_503, Fault.CUT_REPLY)
 _REPLACED = {
     Fault.ANSWER_500: (500, "Internal Server Error", "InternalError", "InternalServerError"),
     Fault.ANSWER_503: (503, "Service Unavailable", "ServiceUnavailable", "ServiceUnavailable"),
     Fault.REFUSE_503: (503, "Slow Down", "SlowDown", "ThrottlingException"),
+    Fault.REFUSE_403: (403, "Forbidden", "AccessDenied", "AccessDeniedException"),
     Fault.REFUSE_409: (
         *(409, "Conflict", "ConditionalRequestConflict"),
         "TransactionConflictException",
@@ -181,7 +184,7 @@ class Proxy:
             self._seen.append(request)
         if isinstance(fault, float | int):
             await asyncio.sleep(fault)
-        if fault in (Fault.REFUSE_409, Fault.REFUSE_503):
+        if fault in _REFUSALS:
             return await self._refuse(request, fault, reader, writer)
         if fault is Fault.HOLD:
             await self._hold(request, reader, writer)
@@ -301,7 +304,7 @@ def _replacement(request: Request, fault: Fault) -> bytes:
     status, reason, s3_code, dynamo_code = _REPLACED[fault]
     if request.operation:
         kind, text = "application/x-amz-json-1.0", _JSON.format(code=dynamo_code)
-        status = 400 if status == 409 else status
+        status = 400 if status in (403, 409) else status
     else:
         kind, text = "application/xml", _XML.format(code=s3_code)
     body = b"" if request.method == "HEAD" else text.encode()

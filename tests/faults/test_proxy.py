@@ -164,7 +164,11 @@ def test_half_of_a_read_is_an_error(proxy: Proxy, bucket: str):
 
 @pytest.mark.parametrize(
     ("fault", "code"),
-    [(Fault.REFUSE_409, "ConditionalRequestConflict"), (Fault.REFUSE_503, "SlowDown")],
+    [
+        (Fault.REFUSE_403, "AccessDenied"),
+        (Fault.REFUSE_409, "ConditionalRequestConflict"),
+        (Fault.REFUSE_503, "SlowDown"),
+    ],
 )
 @pytest.mark.parametrize("size", [1, 3 << 20])
 def test_a_refused_request_never_reaches_the_upstream(

@@ -1,6 +1,6 @@
 """Places for jobs: a local root, and S3 with DynamoDB on a versioned bucket."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +8,9 @@ import pytest
 import rasterio
 
 from tests import servers
-from tests.jobs.places import MakePlace, Place
+from tests.faults.proxy import Proxy
+from tests.jobs.assembling import Committed, commit_all, write_noise
+from tests.jobs.places import LEASE_S, MakePlace, Place
 
 
 @pytest.fixture
@@ -66,3 +68,25 @@ def new_scene(tmp_path: Path) -> Callable[..., Path]:
         return write_scene(tmp_path / f"{height}x{width}x{bands}.tif", height, width, bands)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_noise(tmp_path_factory.mktemp("noise") / "noise.tif")
+
+
+@pytest.fixture
+def committed(
+    s3_place: MakePlace, noise: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Committed]:
+    """A job on S3 and DynamoDB whose windows are committed, behind a proxy."""
+    direct = s3_place()
+    endpoint = direct.env["AWS_ENDPOINT_URL"]
+    with Proxy(endpoint) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        monkeypatch.setenv("SCENEMOSAIC_CLAIM_LEASE_S", LEASE_S)
+        env = {"AWS_ENDPOINT_URL": proxy.url, "DIRECT": endpoint}
+        place = Place(direct.root, direct.manifest, env)
+        job_id = commit_all(place, noise)
+        proxy.clear()
+        yield Committed(place, job_id, proxy)

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from scenemosaic import keys
 from tests.jobs.places import MakePlace, client, finish
 
 RUNS = 8
@@ -18,6 +19,8 @@ def test_eight_engines_at_once(make_place: MakePlace, scene: Path) -> None:
     assert sorted(result["outcome"] for result in results)[-1] == "written"
     assert sum(result["outcome"] == "written" for result in results) == 1
     versions = place.versions()
+    probed = versions.pop(keys.PROBE_KEY, [])
+    assert len(probed) == place.root.startswith("s3:"), "the short preflight's, and none elsewhere"
     assert len(versions) == 30 + 4
     assert all(len(found) == 1 for found in versions.values())
     assert place.uploads() == []
@@ -29,9 +32,7 @@ def test_rows_in_the_table_itself(s3_place: MakePlace, scene: Path) -> None:
     assert [finish(run)[0] for run in runs] == [0] * 4
     table = place.manifest.removeprefix("dynamodb://")
     items = client(place, "dynamodb").scan(TableName=table, ConsistentRead=True)["Items"]
-    claims = [item for item in items if item["job_id"]["S"].startswith("claims:")]
-    assert [claim["window"]["S"] for claim in claims] == ["assembly"]
-    items = [item for item in items if item not in claims]
+    items = [item for item in items if item["job_id"]["S"] != keys.PROBE_PARTITION]
     names = sorted(item["window"]["S"] for item in items)
     assert names == [*(f"{row:04d}_{col:04d}" for row in range(3) for col in range(3)), "mosaic"]
     assert {item["revision"]["N"] for item in items} == {"1"}

@@ -216,8 +216,10 @@ def check_to_make_it_again_keeps_the_rows(manifest: Manifest, case: Case) -> Non
     manifest.insert(row())
     assert manifest.ready()
     assert manifest.ensure() is False
-    assert case.open().ensure() is False
+    again = case.open()
+    assert again.ensure() is False
     assert manifest.get(JOB, "0000_0000") == row()
+    again.close()
 
 
 def insert_all(manifest: Manifest, entries: list[Row]) -> None:

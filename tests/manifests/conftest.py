@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from scenemosaic.manifests.port import Manifest
-from tests.manifests.support import Case, DynamoCase, MemoryCase, SqliteCase
+from tests.manifests.support import Case, DynamoCase, MemoryCase, PostgresCase, SqliteCase
 
 
-@pytest.fixture(params=["sqlite-file", "sqlite-memory", "dynamodb-ministack"])
+@pytest.fixture(params=["sqlite-file", "sqlite-memory", "postgresql", "dynamodb-ministack"])
 def case(
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -20,6 +20,8 @@ def case(
         return SqliteCase(tmp_path)
     if request.param == "sqlite-memory":
         return MemoryCase()
+    if request.param == "postgresql":
+        return PostgresCase(request.getfixturevalue("postgres_url"))
     endpoint = request.getfixturevalue("ministack")
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
     return DynamoCase(endpoint, table_name)

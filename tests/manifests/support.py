@@ -5,6 +5,7 @@ import dataclasses
 import json
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -84,6 +85,22 @@ def at_once(workers: int, call: Callable[[int], T]) -> list[T]:
         return list(pool.map(run, range(workers)))
 
 
+WINDOWS = [f"{number:04d}_0000" for number in range(60)]
+
+
+def insert_windows(url: str, worker: str) -> "Counter[str]":
+    """Insert every window from four threads; runs in a process of its own."""
+    manifest = open_manifest(url)
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(
+            lambda window: until_settled(lambda: manifest.insert(row(window, written_by=worker))),
+            WINDOWS,
+        )
+        counts = Counter(type(answer).__name__ for answer in answers)
+    manifest.close()
+    return counts
+
+
 class Case:
     """One adapter: how to open it, and how to reach its rows without it."""
 
@@ -156,6 +173,38 @@ class MemoryCase(Case):
             return database.execute("SELECT * FROM sqlite_master").fetchall() == []
 
 
+class PostgresCase(Case):
+    """A database of PostgreSQL, read and written by psycopg itself."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def open(self) -> Manifest:
+        return open_manifest(self.url)
+
+    def raw_read(self, partition: str, window: str) -> Columns | None:
+        with servers.postgres_connection(self.url) as database:
+            cursor = database.execute(
+                'SELECT * FROM manifest_rows WHERE job_id = %s AND "window" = %s',
+                (partition, window),
+            )
+            found = cursor.fetchone()
+            if found is None:
+                return None
+            names = (column.name for column in cursor.description or ())
+            pairs = zip(names, found, strict=True)
+            return {name: value for name, value in pairs if value is not None}
+
+    def raw_write(self, columns: Columns) -> None:
+        with servers.postgres_connection(self.url) as database:
+            postgres_write(database, columns)
+
+    def untouched(self) -> bool:
+        with servers.postgres_connection(self.url) as database:
+            found = database.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+            return found.fetchone() == (0,)
+
+
 class DynamoCase(Case):
     """A table, read and written by a plain client. AWS_ENDPOINT_URL names the server."""
 
@@ -186,6 +235,20 @@ class DynamoCase(Case):
 
     def untouched(self) -> bool:
         return self.table not in self._client.list_tables()["TableNames"]
+
+
+def postgres_write(database: Any, columns: Columns) -> None:
+    """The whole row, over one that stands there: what is not in ``columns`` becomes NULL."""
+    fields = (each.name for each in dataclasses.fields(Row))
+    names = ["job_id" if name == "partition" else name for name in fields]
+    marks = ", ".join(f"%({name})s" for name in names)
+    kept = ", ".join(f'"{name}" = excluded."{name}"' for name in names)
+    listed = ", ".join(f'"{name}"' for name in names)
+    database.execute(
+        f"INSERT INTO manifest_rows ({listed}) VALUES ({marks})"
+        f' ON CONFLICT (job_id, "window") DO UPDATE SET {kept}',
+        {name: columns.get(name) for name in names},
+    )
 
 
 def sqlite_read(database: Any, partition: str, window: str) -> Columns | None:

@@ -13,6 +13,7 @@ from tests.manifests.support import (
     CountsOnePage,
     ForgetsShards,
     IgnoresConditions,
+    PostgresCase,
     SqliteCase,
 )
 
@@ -37,8 +38,17 @@ CAUGHT: list[tuple[type[Cheat], Callable[..., None]]] = [
 @pytest.mark.parametrize(
     ("cheat", "check"), CAUGHT, ids=lambda part: part.__name__.removeprefix("check_")
 )
-def test_a_cheat_is_caught(cheat: type[Cheat], check: Callable[..., None], tmp_path: Path):
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_cheat_is_caught(
+    cheat: type[Cheat],
+    check: Callable[..., None],
+    database: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+):
     case: Case = SqliteCase(tmp_path)
+    if database == "postgresql":
+        case = PostgresCase(request.getfixturevalue("postgres_url"))
     manifest = cheat(case)
     manifest.ensure()
     with pytest.raises((AssertionError, ExceptionGroup)) as caught:

@@ -343,7 +343,7 @@ def test_no_credentials_and_no_region_are_permanent_and_say_what_to_set(
         DynamoManifest("t", "us-east-1").ready()
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name)
-    with pytest.raises(PermanentStoreError, match="AWS_REGION"):
+    with pytest.raises(PermanentStoreError, match="AWS_DEFAULT_REGION"):
         DynamoManifest("t").get(JOB, "0000_0000")
 
 

@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import sqlite3
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -24,25 +24,12 @@ from scenemosaic.manifests.packing import pack
 from scenemosaic.manifests.port import Existing, Inserted, Updated
 from scenemosaic.manifests.sql import SqlManifest
 from scenemosaic.manifests.sql_errors import classify
-from tests.manifests.support import JOB, row, until_settled
-
-WINDOWS = [f"{number:04d}_0000" for number in range(60)]
+from tests.manifests.support import JOB, WINDOWS, insert_windows, row
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/manifest.db"
-
-
-def insert_all(url: str, worker: str) -> Counter[str]:
-    """Insert every window from four threads; runs in a process of its own."""
-    manifest = open_manifest(url)
-    with ThreadPoolExecutor(4) as pool:
-        answers = pool.map(
-            lambda window: until_settled(lambda: manifest.insert(row(window, written_by=worker))),
-            WINDOWS,
-        )
-        return Counter(type(answer).__name__ for answer in answers)
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
@@ -52,7 +39,7 @@ def test_many_processes_and_threads_write_one_file(url: str, method: str):
     manifest.insert(row("mosaic"))
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(4, mp_context=context) as pool:
-        counts = sum(pool.map(insert_all, [url] * 4, "abcd"), Counter())
+        counts = sum(pool.map(insert_windows, [url] * 4, "abcd"), Counter())
     assert counts == {"Inserted": len(WINDOWS), "Existing": 3 * len(WINDOWS)}
     assert list(manifest.windows([JOB])) == [*WINDOWS, "mosaic"]
 
@@ -170,7 +157,6 @@ def test_a_password_is_never_shown():
 
 
 def test_a_database_server_that_is_away_is_transient():
-    pytest.importorskip("psycopg")
     manifest = open_manifest("postgresql+psycopg://user:s3cret@127.0.0.1:1/db")
     with pytest.raises(TransientStoreError) as caught:
         manifest.ready()

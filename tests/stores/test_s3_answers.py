@@ -73,7 +73,7 @@ def test_conditional_writes(
         ("UploadPartCopy", "InvalidRange", 416, Verdict.PAST_END),
         ("UploadPartCopy", "InternalError", 200, Verdict.TRANSIENT),
         ("UploadPart", "PreconditionFailed", 412, Verdict.PERMANENT),
-        ("UploadPart", "NoSuchUpload", 404, Verdict.TRANSIENT),
+        ("UploadPart", "NoSuchUpload", 404, Verdict.RACING),
         ("AbortMultipartUpload", "NoSuchUpload", 404, Verdict.ABSENT),
         ("AbortMultipartUpload", "AccessDenied", 403, Verdict.PERMANENT),
         ("CreateMultipartUpload", "PreconditionFailed", 412, Verdict.PERMANENT),

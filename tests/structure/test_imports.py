@@ -1,8 +1,11 @@
 """Who may import whom: deployments -> flows -> {tasks, blocks} -> scenemosaic."""
 
 import ast
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 
 import pytest
 
@@ -30,6 +33,18 @@ ONLY_IN = {
     "scenemosaic.stores.s3": ("scenemosaic.stores.",),
     "scenemosaic.manifests.sql": ("scenemosaic.manifests.",),
     "scenemosaic.manifests.dynamodb": ("scenemosaic.manifests.",),
+}
+# Users install these extras for what needs them.
+EXTRAS = ("azure", "gcs", "postgresql")
+# A library that another one brings and shows in its own interface.
+COMES_WITH = {
+    "botocore": "boto3",
+    "google_crc32c": "google-cloud-storage",
+    "httpx": "prefect",
+    "mypy_boto3_dynamodb": "boto3",  # for type checkers alone
+    "mypy_boto3_s3": "boto3",
+    "requests": "google-cloud-storage",
+    "uvicorn": "prefect",
 }
 # What decides, and touches no file, store or raster: the standard library, numpy, each other.
 PURE = {
@@ -98,6 +113,24 @@ def test_every_import_points_the_right_way() -> None:
 def test_the_packages_are_there_to_be_checked() -> None:
     found = {source.name.split(".")[0] for source in modules(*MAY_IMPORT)}
     assert found >= {"scenemosaic", "tasks", "flows"}
+
+
+def test_every_library_is_declared() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *(one for name in EXTRAS for one in extras[name])]
+    known = {re.match(r"[\w.-]+", one).group().lower() for one in declared}  # type: ignore[union-attr]
+    homes = {
+        name: {one.lower() for one in found} for name, found in packages_distributions().items()
+    }
+    missing = {
+        f"{source.name} imports {top}"
+        for source in modules(*MAY_IMPORT)
+        for top in {name.split(".")[0] for name in imported(source.tree, source.package_name)}
+        if top not in sys.stdlib_module_names and top not in MAY_IMPORT
+        and COMES_WITH.get(top) not in known and not homes.get(top, set()) & known
+    }  # fmt: skip
+    assert not missing, f"declare them in pyproject.toml: {sorted(missing)}"
 
 
 def test_flows_keep_their_annotations_as_objects() -> None:

@@ -16,6 +16,7 @@ PRODUCT = ("scenemosaic", "tasks", "flows", "blocks", "deployments")
 
 RAW = "a raw HTTP request"
 DYNAMIC = "a client's method by a name that is no constant"
+PROBE = "preflight's own probes: check_probe_key refuses every other key"
 # (module, function, what) -> why it may. No entry outlives its place.
 ALLOWED: dict[tuple[str, str, str], str] = {
     ("scenemosaic.stores.local", "LocalStore._publish", ".replace()"): (
@@ -38,6 +39,21 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ),
     ("scenemosaic.stores.gcs_requests", "Requests.send", RAW): (
         "the only one; each of its callers is judged by its operation"
+    ),
+    ("scenemosaic.stores.s3_probes", "S3Probes.delete", "delete_object takes no condition"): PROBE,
+    ("scenemosaic.stores.gcs_probes", "GcsProbes.delete", "delete_object takes no condition"): (
+        PROBE
+    ),
+    ("scenemosaic.stores.azure_probes", "AzureProbes.delete", "delete_blob takes no condition"): (
+        PROBE
+    ),
+    ("scenemosaic.stores.local_probes", "LocalProbes.delete", ".unlink()"): PROBE,
+    ("scenemosaic.stores.local_probes", "_remove_empty", ".rmdir()"): "only where it is empty",
+    ("scenemosaic.manifests.sql", "SqlManifest.delete_probe", "SQL DELETE"): (
+        "preflight's own rows: check_probe_partition refuses every other partition"
+    ),
+    ("scenemosaic.preflight.memory", "Memory.remember", ".write_text()"): (
+        "the user's cache of places that were checked"
     ),
     ("scenemosaic.manifests.packing", "pack", DYNAMIC): "a row's fields, not a client's methods",
     ("scenemosaic.manifests.sql", "SqlManifest._make_file", ".touch()"): (

@@ -1,0 +1,105 @@
+"""``scenemosaic gc``: lists abandoned uploads under a root, and ends them when told to."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from flows.console import Console
+from flows.report import error_json
+from scenemosaic import gc
+from scenemosaic.errors import InputError, StoreError
+from scenemosaic.gc import Found
+from scenemosaic.manifests import open_manifest
+from scenemosaic.manifests.port import Manifest
+from scenemosaic.retry import RetryPolicy, system_effects
+from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
+from scenemosaic.stores import open_store
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def age_s(text: str) -> int:
+    """``7d``, ``12h``, ``30m``, ``90s``, ``2w`` in seconds; InputError for what is no age."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS_S or not (number.isascii() and number.isdecimal()):
+        raise InputError(f"--older-than {text!r} is no age such as 7d, 12h, 30m or 90s")
+    return int(number) * _UNITS_S[unit]
+
+
+def collect(to: str, manifest: str | None, older_than: str, abort: bool, console: Console) -> int:
+    """List what was abandoned; with ``abort`` end it. The exit code."""
+    older_than_s = age_s(older_than)
+    root = parse_root(to)
+    url = parse_manifest(manifest).url if manifest else None
+    store, opened = open_store(root.uri), list[Manifest]()
+
+    def rows() -> Manifest:
+        opened.append(open_manifest(url or default_manifest(root)))
+        return opened[-1]
+
+    policy, effects = RetryPolicy(), system_effects()
+    try:
+        found = gc.abandoned(store, older_than_s, policy, effects)
+        if found and abort:
+            found = gc.end_all(store, found, rows, policy, effects)
+    finally:
+        store.close()
+        for manifest_rows in opened:
+            manifest_rows.close()
+    return _answer(root, found, older_than_s, abort, console)
+
+
+def _answer(
+    root: Root, found: Sequence[Found] | None, older_than_s: int, abort: bool, console: Console
+) -> int:
+    note = gc.ENDS_BY_ITSELF.get(root.scheme) if found is None else None
+    value: dict[str, object] = {
+        "root": root.uri,
+        "older_than_s": older_than_s,
+        "abort": abort,
+        "uploads": [_as_json(one) for one in found or ()],
+        "ended": sum(one.fate == "ended" for one in found or ()),
+        "note": note,
+    }
+    failures = [one.error for one in found or () if one.error is not None]
+    if failures:
+        error = _summed(failures)
+        return console.fail(error, {**value, **error_json(error)})
+    console.answer(value, note or _as_text(root, found or (), abort))
+    return 0
+
+
+def _summed(failures: Sequence[StoreError]) -> StoreError:
+    more = f" (and {len(failures) - 1} more could not be ended)" if len(failures) > 1 else ""
+    return StoreError(f"{failures[0]}{more}")
+
+
+def _as_json(one: Found) -> dict[str, object]:
+    upload = one.upload
+    return {
+        "key": upload.key,
+        "upload_id": upload.upload_id,
+        "age_s": round(upload.age_s),
+        "outcome": one.fate,
+        "error": None if one.error is None else str(one.error),
+    }
+
+
+def _as_text(root: Root, found: Sequence[Found], abort: bool) -> str:
+    if not found:
+        return f"nothing was abandoned under {root.uri}"
+    lines = [
+        f"{one.fate:9}  {_age(one.upload.age_s):>7}  {one.upload.key}  {one.upload.upload_id}"
+        for one in found
+    ]
+    counts = Counter(one.fate for one in found)
+    lines.append(", ".join(f"{count} {fate}" for fate, count in counts.items()))
+    if not abort:
+        lines.append("--abort ends them")
+    return "\n".join(lines)
+
+
+def _age(seconds: float) -> str:
+    for unit in ("d", "h", "m"):
+        if seconds >= _UNITS_S[unit]:
+            return f"{seconds / _UNITS_S[unit]:.1f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,103 @@
+"""``scenemosaic preflight``: the engine's report as a table, or as one JSON object."""
+
+import sys
+import textwrap
+from dataclasses import asdict
+
+from flows.console import Console, shown
+from flows.progress import Meter, in_seconds
+from flows.redact import public_manifest
+from flows.report import error_json
+from scenemosaic.manifests import open_manifest
+from scenemosaic.preflight.full import Effort, run_preflight
+from scenemosaic.preflight.report import Cleanup, Report, Result
+from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.stores import open_store
+
+_MANY = 5
+_WIDTH = 100
+
+
+def preflight(
+    to: str, manifest: str | None, rounds: int, deadline_s: float, console: Console
+) -> int:
+    """Race store and manifest; 0 where every condition that jobs rely on is enforced."""
+    root = parse_root(to)
+    url = parse_manifest(manifest or default_manifest(root)).url
+    effort = Effort(rounds=rounds, deadline_s=deadline_s)
+    meter = Meter(sys.stderr, sys.stderr.isatty())
+    store, rows = open_store(root.uri), open_manifest(url)
+    try:
+        report = run_preflight(
+            store, rows, effort, progress=lambda title, share: meter.update(share, title)
+        )
+    finally:
+        meter.close()
+        store.close()
+        rows.close()
+    return _answered(report, public_manifest(url), console)
+
+
+def _answered(report: Report, manifest: str, console: Console) -> int:
+    value, error = as_json(report, manifest), report.error()
+    if error is None or not console.as_json:
+        console.answer(value, as_text(report, manifest))
+    return 0 if error is None else console.fail(error, value | error_json(error))
+
+
+def as_json(report: Report, manifest: str) -> dict[str, object]:
+    """``enforced`` tells the whole; ``left`` is what could not be taken away again."""
+    return {
+        "root": report.root,
+        "manifest": manifest,
+        "enforced": report.error() is None,
+        "checks": [result.to_json() for result in report.results],
+        "counters": dict(report.counters),
+        "made": [asdict(made) for made in report.cleanup.made],
+        "left": [asdict(made) for made in report.cleanup.left],
+        "left_because": report.cleanup.why,
+        "seconds": round(report.seconds, 3),
+    }
+
+
+def as_text(report: Report, manifest: str) -> str:
+    """The table for people, and what is left behind."""
+    counts = " · ".join(f"{count} {name}" for name, count in report.counters.items())
+    return "\n".join(
+        [
+            f"store     {shown(report.root)}",
+            *_lines([result for result in report.results if result.subject == "store"]),
+            f"manifest  {manifest}",
+            *_lines([result for result in report.results if result.subject == "manifest"]),
+            *_left(report.cleanup),
+            f"{counts} · {len(report.cleanup.made)} probes · {in_seconds(report.seconds)}",
+        ]
+    )
+
+
+def _lines(results: list[Result]) -> list[str]:
+    lines = []
+    for result in results:
+        head = f"  {result.title:30}{result.verdict.value:21}"
+        lines += textwrap.wrap(
+            result.finding.seen,
+            width=_WIDTH,
+            initial_indent=head,
+            subsequent_indent=" " * len(head),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines
+
+
+def _left(cleanup: Cleanup) -> list[str]:
+    if not cleanup.left:
+        return []
+    names = [f"  {one.uri}" + (f" version {one.version_id}" if one.version_id else "")
+             for one in cleanup.left[:_MANY]]  # fmt: skip
+    more = len(cleanup.left) - len(names)
+    return [
+        f"left behind: {len(cleanup.left)} probes, because {cleanup.why}; remove them by hand",
+        *names,
+        *([f"  and {more} more (--json names them all)"] if more > 0 else []),
+    ]

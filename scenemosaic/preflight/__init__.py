@@ -1,0 +1,1 @@
+"""Preflight: whether store and manifest really enforce the conditions that all rests on."""
