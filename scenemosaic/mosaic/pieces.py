@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import rasterio
 from rasterio.io import MemoryFile
+from rasterio.session import DummySession
 
 from scenemosaic.grid import ceil_div
 from scenemosaic.recipe import Recipe
@@ -111,7 +112,12 @@ def _name(source: Segment) -> str:
 
 def _decode(data: bytes, recipe: Recipe) -> tuple[Pixels, Mask | None]:
     try:
-        with MemoryFile(data) as memory, memory.open(driver="GTiff") as dataset:
+        # Without a session of its own an Env would look for AWS credentials each time.
+        with (
+            rasterio.Env(session=DummySession()),
+            MemoryFile(data) as memory,
+            memory.open(driver="GTiff") as dataset,
+        ):
             mask = dataset.read_masks(1) if recipe.has_mask else None
             return dataset.read(), mask
     except rasterio.errors.RasterioError as error:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import rasterio
 from rasterio.io import MemoryFile
+from rasterio.session import DummySession
 
 from scenemosaic.grid import ceil_div
 from scenemosaic.tiff import ifd
@@ -29,7 +30,7 @@ def encode_blocks(pixels: Pixels, block_size: int, creation: dict[str, Any]) -> 
     size = {"height": padded.shape[1], "width": padded.shape[2]}
     with MemoryFile() as memory:
         with (
-            rasterio.Env(GDAL_PAM_ENABLED=False),
+            rasterio.Env(DummySession(), GDAL_PAM_ENABLED=False),
             memory.open(**{**creation, **size}) as dataset,
         ):
             dataset.write(padded)

@@ -10,6 +10,7 @@ from typing import Any
 
 import rasterio
 from rasterio.io import DatasetWriter, MemoryFile
+from rasterio.session import DummySession
 
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff import ifd
@@ -27,7 +28,10 @@ _EXTRA_SAMPLES, _ASSOCIATED, _UNASSOCIATED = 338, 1, 2
 def make_template(recipe: Recipe, dress: Callable[[DatasetWriter], None]) -> Template:
     """The template of a recipe; ``dress`` puts the source's metadata on a new dataset."""
     with MemoryFile() as memory:
-        with rasterio.Env(GDAL_PAM_ENABLED=False), memory.open(**creation(recipe)) as dataset:
+        with (
+            rasterio.Env(DummySession(), GDAL_PAM_ENABLED=False),
+            memory.open(**creation(recipe)) as dataset,
+        ):
             dress(dataset)
         directories = ifd.parse(bytes(memory.getbuffer()))
     mask = mask_directory(recipe.block_size) if recipe.has_mask else None

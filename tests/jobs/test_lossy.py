@@ -1,0 +1,130 @@
+"""Must hold: every fifth reply is lost, and a scene of 400 windows is done as if none were."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from scenemosaic import job
+from scenemosaic.planning import PlanOptions
+from scenemosaic.session import JobSpec, Run
+from tests.faults.proxy import Fault, Proxy, seeded
+from tests.faults.wire import Request
+from tests.flows.conftest import prefect_server
+from tests.flows.serving import run_command
+from tests.jobs.conftest import write_scene
+from tests.jobs.places import MakePlace, Place, client
+
+__all__ = ["prefect_server"]
+
+pytestmark = pytest.mark.slow
+WINDOW, ACROSS = 64, 20
+WINDOWS = ACROSS * ACROSS
+LOST = 0.2
+# A reply that hangs costs a client's whole time-out: those are for the commit's own tests.
+QUICK = (Fault.RESET, Fault.ANSWER_500, Fault.ANSWER_503, Fault.CUT_REPLY)
+ME = Run("me", "me")
+
+
+@pytest.fixture(scope="module")
+def large_scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    side = WINDOW * ACROSS
+    return write_scene(tmp_path_factory.mktemp("scene") / "scene.tif", side, side)
+
+
+@pytest.fixture
+def proxy(ministack: str) -> Iterator[Proxy]:
+    rule = seeded(LOST, seed=20, faults=QUICK, only=lambda request: True)
+    with Proxy(ministack, rule) as running:
+        yield running
+
+
+@pytest.fixture
+def lossy_place(s3_place: MakePlace, proxy: Proxy) -> Place:
+    direct = s3_place()
+    env = {"AWS_ENDPOINT_URL": proxy.url, "DIRECT": direct.env["AWS_ENDPOINT_URL"]}
+    return Place(direct.root, direct.manifest, env)
+
+
+def _once(place: Place, proxy: Proxy) -> None:
+    """One version of each key, one row a window, nothing open; and enough was lost."""
+    versions = place.versions()
+    jobs = {key: found for key, found in versions.items() if not key.startswith("preflight/")}
+    assert len(jobs) == WINDOWS + 4
+    assert {len(found) for found in versions.values()} == {1}
+    assert place.uploads() == []
+    table = place.manifest.removeprefix("dynamodb://")
+    pages = (
+        client(place, "dynamodb")
+        .get_paginator("scan")
+        .paginate(TableName=table, ConsistentRead=True)
+    )
+    rows = [row for page in pages for row in page["Items"]]
+    ours = [row for row in rows if re.match(r"[0-9a-f]{32}@", row["job_id"]["S"])]
+    assert Counter(row["window"]["S"] for row in ours) == dict.fromkeys(_names(), 1)
+    assert {row["revision"]["N"] for row in ours} == {"1"}
+    struck = sum(request.fault is not None for request in proxy.requests)
+    assert struck >= 0.15 * len(proxy.requests) >= 0.15 * 2 * WINDOWS
+
+
+def _names() -> list[str]:
+    numbers = [divmod(number, ACROSS) for number in range(WINDOWS)]
+    return ["mosaic", *(f"{row:04d}_{col:04d}" for row, col in numbers)]
+
+
+def test_the_engines_counters_are_those_of_the_wire(
+    large_scene: Path, lossy_place: Place, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+    options = PlanOptions(window=WINDOW, block_size=WINDOW)
+    spec = job.plan_job([str(large_scene)], lossy_place.root, lossy_place.manifest, options)
+    job.prepare(spec)
+    job.publish_plan(spec, ME)
+    assert len(job.missing_windows(spec)) == WINDOWS
+    counted = _commit_all(spec)
+    puts = [seen for seen in proxy.requests if seen.method == "PUT" and "/tiles/" in seen.path]
+    struck = [seen for seen in puts if seen.fault is not None]
+    assert (counted["written"], counted["already_present"], counted["failed"]) == (WINDOWS, 0, 0)
+    assert counted["diverged"] == counted["conflict_409_retried"] == 0
+    assert counted["ambiguous"] == len(struck)
+    assert counted["own_write_recovered"] == len({seen.path for seen in struck})
+    assert counted["refused"] == sum(_refused(seen) for seen in puts)
+    assert job.find_gaps(spec).missing == ()
+    assert job.assemble(spec, ME).outcome == "written"
+    _once(lossy_place, proxy)
+
+
+def _commit_all(spec: JobSpec) -> Counter[str]:
+    total: Counter[str] = Counter()
+    with ThreadPoolExecutor(4) as pool:
+        batches = pool.map(lambda first: job.commit_windows(spec, range(first, first + 10), ME),
+                           range(0, WINDOWS, 10))  # fmt: skip
+        for batch in batches:
+            assert len(batch.outcomes) == 10
+            total.update(batch.counters)
+    return total
+
+
+def _refused(request: Request) -> bool:
+    return request.status == 412 and request.fault is None
+
+
+def test_process_exits_0(
+    large_scene: Path, lossy_place: Place, proxy: Proxy, tmp_path: Path, prefect_server: str
+) -> None:
+    answer = run_command(
+        ["process", str(large_scene), "--to", lossy_place.root, "--manifest", lossy_place.manifest,
+         "--window", str(WINDOW), "--block-size", str(WINDOW), "--json"],
+        tmp_path,
+        {**lossy_place.env, "PREFECT_API_URL": prefect_server},
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    value = json.loads(answer.out)
+    assert (value["windows"], value["written"], value["already_present"]) == (WINDOWS, WINDOWS, 0)
+    assert value["missing"] == []
+    assert value["mosaic"]["outcome"] == "written"
+    _once(lossy_place, proxy)
