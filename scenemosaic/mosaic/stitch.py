@@ -69,8 +69,9 @@ def _piece(tile: StoredTile, level: int, blocks: int, recipe: Recipe) -> Piece:
     sizes = tile.sizes[level]
     placed = Placed(tile.window.row * blocks, tile.window.col * blocks, shape, sizes)
     length = run_bytes(sizes)
-    run = CopyRun(tile.key, tile.row.etag, tile.run_offset(level), length) if length else None
-    return Piece(placed, run, tile.row.crc[level], f"{tile.row.sha256}:{level}")
+    crc = tile.row.crc[level]
+    run = CopyRun(tile.key, tile.row.etag, tile.run_offset(level), length, crc) if length else None
+    return Piece(placed, run, crc, f"{tile.row.sha256}:{level}")
 
 
 def stitch(template: Template, levels: Sequence[PieceLevel]) -> Stitched:

@@ -74,11 +74,21 @@ def _copy_run(run: CopyRun, target: int, position: int, opened: Opener) -> None:
             raise IncompleteError(
                 f"{run.key} has the ETag {source.info.etag}, not {run.etag}: it was replaced"
             )
-        copied = files.copy_range(source.descriptor, run.offset, run.size_bytes, target, position)
-        _check_length(run.key, copied, run.size_bytes)
+        _copy_bytes(run, source.descriptor, target, position)
         after = os.fstat(source.descriptor)
         if (after.st_size, after.st_mtime_ns) != (source.status.st_size, source.status.st_mtime_ns):
             raise IncompleteError(f"{run.key} changed while it was copied")
+
+
+def _copy_bytes(run: CopyRun, source: int, target: int, position: int) -> None:
+    if run.crc is None:
+        copied = files.copy_range(source, run.offset, run.size_bytes, target, position)
+        _check_length(run.key, copied, run.size_bytes)
+        return
+    copied, crc = files.copy_checked(source, run.offset, run.size_bytes, target, position)
+    _check_length(run.key, copied, run.size_bytes)
+    if crc != run.crc:
+        raise IncompleteError(f"{run.key} holds other bytes than its manifest row says")
 
 
 def _check_length(name: str, copied: int, wanted: int) -> None:

@@ -6,7 +6,8 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
@@ -142,7 +143,31 @@ def _kernel_copy(source: int, offset: int, size_bytes: int, target: int, positio
     return copied
 
 
-def _buffer_copy(source: int, offset: int, size_bytes: int, target: int, position: int) -> int:
+def copy_checked(
+    source: int, offset: int, size_bytes: int, target: int, position: int
+) -> tuple[int, int]:
+    """Like :func:`copy_range`, through a buffer: bytes copied, and their CRC-32."""
+    crc = 0
+
+    def see(piece: memoryview) -> None:
+        nonlocal crc
+        crc = zlib.crc32(piece, crc)
+
+    return _buffer_copy(source, offset, size_bytes, target, position, see), crc
+
+
+def _unseen(piece: memoryview) -> None:
+    pass
+
+
+def _buffer_copy(
+    source: int,
+    offset: int,
+    size_bytes: int,
+    target: int,
+    position: int,
+    see: Callable[[memoryview], None] = _unseen,
+) -> int:
     buffer = memoryview(bytearray(min(size_bytes, BUFFER_BYTES)))
     copied = 0
     while copied < size_bytes:
@@ -150,6 +175,7 @@ def _buffer_copy(source: int, offset: int, size_bytes: int, target: int, positio
         done = os.preadv(source, [piece], offset + copied)
         if done == 0:
             break
+        see(piece[:done])
         write_at(target, piece[:done], position + copied)
         copied += done
     return copied

@@ -86,12 +86,14 @@ class CopyRun:
     """A segment of a composed object: a byte range of another object of the same store.
 
     ``etag`` pins the object it is copied from; another version there is an error.
+    A store that sees the bytes compares them with ``crc`` (CRC-32) where it is given.
     """
 
     key: str
     etag: str
     offset: int
     size_bytes: int
+    crc: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
