@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scenemosaic.grid import Window, ceil_div
 from scenemosaic.levels import Kernel, pyramid
 from scenemosaic.recipe import Recipe
-from scenemosaic.tiff import codec, gdal_codec
+from scenemosaic.tiff import codec, deflate, gdal_codec
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
 from scenemosaic.tiff.runs import Run, Sizes, frame
 from scenemosaic.tiff.template import alpha_band, creation
@@ -36,7 +36,8 @@ def encode_tile(
     """The tile of ``window`` from its pixels (bands, height, width) and mask (height, width)."""
     kernel = Kernel(recipe.resampling, recipe.nodata, alpha_band(template))
     images = pyramid(pixels, mask, kernel, recipe.tiling().tile_levels)
-    runs = [encode_run(image, bits, recipe) for image, bits in images]
+    choice = deflate.FirstChoice()
+    runs = [encode_run(image, bits, recipe, choice) for image, bits in images]
     shapes = window_shapes(window, recipe)
     levels = [whole_level(shape, run.sizes) for shape, run in zip(shapes, runs, strict=True)]
     layout = plan_file(template, levels, shift=(window.x0, window.y0))
@@ -50,11 +51,14 @@ def encode_tile(
     )
 
 
-def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe) -> Run:
-    """The encoded blocks of one level: the image's, then the mask's."""
+def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflate.Choice) -> Run:
+    """The encoded blocks of one level: the image's, then the mask's.
+
+    ``choice`` decides on deflate without a level (:mod:`scenemosaic.tiff.deflate`).
+    """
     blocks: list[bytes | None]
     if recipe.compress in codec.DIRECT:
-        blocks = codec.encode_blocks(pixels, _coding(recipe))
+        blocks = codec.encode_blocks(pixels, _coding(recipe), choice)
     else:
         blocks = gdal_codec.encode_blocks(pixels, recipe.block_size, creation(recipe))
     if mask is not None:

@@ -14,6 +14,7 @@ from scenemosaic.levels import Kernel, pyramid
 from scenemosaic.mosaic.pieces import Fetch, Piece, PieceLevel, Scratch, read_pieces
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.tiff.deflate import cheapest
 from scenemosaic.tiff.layout import LevelShape, Placed, Template
 from scenemosaic.tiff.runs import Run
 from scenemosaic.tiff.template import alpha_band
@@ -93,7 +94,7 @@ class TopMaker:
         kernel = Kernel(recipe.resampling, recipe.nodata, alpha_band(self.template))
         pixels, mask = read_pieces(base, box.rows, box.cols, recipe, self.template, self.fetch)
         return [
-            (level_shape(recipe, *image.shape[1:]), encode_run(image, bits, recipe))
+            (level_shape(recipe, *image.shape[1:]), encode_run(image, bits, recipe, cheapest))
             for image, bits in pyramid(pixels, mask, kernel, step)[1:]
         ]
 

@@ -46,18 +46,20 @@ class BlockCoding:
             raise InputError(f"{self.compress} blocks are not made here")
 
 
-def encode_blocks(pixels: Pixels, coding: BlockCoding) -> list[bytes | None]:
+def encode_blocks(
+    pixels: Pixels, coding: BlockCoding, choice: deflate.Choice = deflate.chosen
+) -> list[bytes | None]:
     """Compressed blocks of ``pixels`` (bands, height, width), by plane, then row-major.
 
     A block that holds nothing but ``fill`` is None (sparse). Edge blocks repeat
-    the last row and column.
+    the last row and column. ``choice`` decides on deflate without a level.
     """
     step = len(pixels) if coding.interleave == "pixel" else 1
     planes = [pixels[band : band + step] for band in range(0, len(pixels), step)]
-    return [block for plane in planes for block in _encode_plane(plane, coding)]
+    return [block for plane in planes for block in _encode_plane(plane, coding, choice)]
 
 
-def _encode_plane(plane: Pixels, coding: BlockCoding) -> list[bytes | None]:
+def _encode_plane(plane: Pixels, coding: BlockCoding, choice: deflate.Choice) -> list[bytes | None]:
     padded = _padded(plane, coding.block_size)
     tiles = _tiled(padded, coding.block_size)
     sparse = _sparse_blocks(tiles, coding.fill)
@@ -67,7 +69,8 @@ def _encode_plane(plane: Pixels, coding: BlockCoding) -> list[bytes | None]:
     # One block of scratch stays in the processor's cache, where the compressor finds it.
     scratch = np.empty(tiles.shape[2:], tiles.dtype)
     sample_at = tuple(dense[len(dense) // 2])
-    compress = _compressor(coding, _predicted(tiles[sample_at], coding.predictor, scratch))
+    sample = _predicted(tiles[sample_at], coding.predictor, scratch)
+    compress = _compressor(coding, sample, choice)
     return [
         None if sparse[at] else compress(_predicted(tiles[at], coding.predictor, scratch))
         for at in np.ndindex(*sparse.shape)
@@ -147,9 +150,11 @@ def _float_planes(block: Pixels) -> Pixels:
     return out
 
 
-def _compressor(coding: BlockCoding, sample: Pixels) -> Callable[[Pixels], bytes]:
+def _compressor(
+    coding: BlockCoding, sample: Pixels, choice: deflate.Choice
+) -> Callable[[Pixels], bytes]:
     if coding.compress == "deflate":
-        return deflate.chosen(sample) if coding.level is None else deflate.libdeflate(coding.level)
+        return choice(sample) if coding.level is None else deflate.libdeflate(coding.level)
     # The stubs ask for bytes; any contiguous buffer is taken as it lies, without a copy.
     level = _ZSTD_LEVEL if coding.level is None else coding.level
     encoders: dict[str, Callable[[Any], Any]] = {

@@ -18,6 +18,7 @@ ISAL_LEVEL: Final = 3
 _WORTH: Final = 1.02
 
 Compressor = Callable[[Any], bytes]
+Choice = Callable[[Any], Compressor]
 
 
 def libdeflate(level: int) -> Compressor:
@@ -34,3 +35,20 @@ def chosen(sample: Any) -> Compressor:
     """The compressor for pixels like ``sample``, a contiguous block; ``sample`` alone decides."""
     small = libdeflate(LIBDEFLATE_LEVEL)
     return isal if len(isal(sample)) <= _WORTH * len(small(sample)) else small
+
+
+def cheapest(sample: Any) -> Compressor:
+    """ISA-L whatever the pixels: for what is too little of a file to be worth a look."""
+    return isal
+
+
+class FirstChoice:
+    """A choice for all levels of one tile: what the first sample says holds for the others."""
+
+    def __init__(self) -> None:
+        self._compressor: Compressor | None = None
+
+    def __call__(self, sample: Any) -> Compressor:
+        if self._compressor is None:
+            self._compressor = chosen(sample)
+        return self._compressor

@@ -61,3 +61,11 @@ def test_the_choice_does_not_change_pixels(bands: int) -> None:
         assert np.array_equal(
             np.cumsum(rows, axis=1, dtype=np.uint16)[..., 0], pixels[0, :256, :256]
         )
+
+
+def test_a_tile_keeps_its_first_choice() -> None:
+    choice = deflate.FirstChoice()
+    assert choice(_noise()) is deflate.isal
+    assert choice(_smooth()) is deflate.isal
+    assert deflate.chosen(_smooth()) is not deflate.isal
+    assert deflate.cheapest(_smooth()) is deflate.isal
