@@ -22,6 +22,13 @@ class Place:
     window: int
     predictor: int
     env: Mapping[str, str]
+    level: int | None = None
+
+    @property
+    def coding(self) -> list[str]:
+        """Options of ours that the command line and the engine's script both take."""
+        level = [] if self.level is None else ["--level", str(self.level)]
+        return ["--window", str(self.window), *level]
 
     @property
     def root(self) -> Path:
@@ -72,7 +79,7 @@ class Case:
 def commit(place: Place, scene: Path, name: str) -> Committed:
     """Write a scene's tiles and rows into a root of its own, unmeasured."""
     root = place.folder / name
-    told = run(_engine("commit", str(scene), root, place.window), place.env)
+    told = run(_engine("commit", str(scene), root, place), place.env)
     saved = place.folder / f"{name}-manifest"
     saved.mkdir()
     for path in root.glob("manifest.db*"):
@@ -82,7 +89,7 @@ def commit(place: Place, scene: Path, name: str) -> Committed:
 
 def assembly(place: Place, committed: Committed, name: str) -> Case:
     """Assembly alone, by the engine in a process of its own."""
-    command = _engine("assemble", committed.job_id, committed.root, place.window)
+    command = _engine("assemble", committed.job_id, committed.root, place)
 
     def once() -> Cost:
         committed.rewind()
@@ -94,7 +101,7 @@ def assembly(place: Place, committed: Committed, name: str) -> Case:
 def flow(place: Place, server: PrefectServer | None, name: str) -> tuple[Case, list[float]]:
     """``scenemosaic process``; the list takes the server's CPU seconds of each run."""
     command = [str(SCRIPTS / "scenemosaic"), "process", str(place.scene), "--to", str(place.root)]
-    command += ["--window", str(place.window), "--workers", "2", "--json"]
+    command += [*place.coding, "--workers", "2", "--json"]
     env = with_server(place.env, server) if server else place.env
     served: list[float] = []
 
@@ -111,7 +118,7 @@ def flow(place: Place, server: PrefectServer | None, name: str) -> tuple[Case, l
 
 def engine(place: Place, name: str) -> Case:
     """Plan, two threads of windows and assembly in one process, without Prefect."""
-    return _simple(place, name, _engine("process", str(place.scene), place.root, place.window))
+    return _simple(place, name, _engine("process", str(place.scene), place.root, place))
 
 
 def gdal(place: Place, name: str, source: Path, threads: int) -> Case:
@@ -159,8 +166,8 @@ def _simple(place: Place, name: str, command: list[str]) -> Case:
     return Case(name, once)
 
 
-def _engine(what: str, subject: str, root: Path, window: int) -> list[str]:
-    return [PYTHON, "-m", "bench.engine", what, subject, str(root), "--window", str(window)]
+def _engine(what: str, subject: str, root: Path, place: Place) -> list[str]:
+    return [PYTHON, "-m", "bench.engine", what, subject, str(root), *place.coding]
 
 
 def _files(root: Path) -> list[Path]:

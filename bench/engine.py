@@ -35,11 +35,11 @@ class Clock:
         self.stages[name] = {"cpu_s": _cpu_s() - cpu_s, "wall_s": wall_s}
 
 
-def commit(clock: Clock, scene: str, root: str, window: int) -> job.JobSpec:
+def commit(clock: Clock, scene: str, root: str, options: job.PlanOptions) -> job.JobSpec:
     """Plan the scene and commit every window, two threads side by side."""
     run = _run()
     with clock.stage("plan"):
-        spec = job.plan_job([scene], root, None, job.PlanOptions(window=window))
+        spec = job.plan_job([scene], root, None, options)
         job.prepare(spec)
         job.publish_plan(spec, run)
     with clock.stage("windows"), ThreadPoolExecutor(WORKERS) as pool:
@@ -67,13 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("subject", help="a scene, or for assemble a job ID")
     parser.add_argument("root")
     parser.add_argument("--window", type=int, default=2048)
+    parser.add_argument("--level", type=int)
     options = parser.parse_args(arguments)
     clock = Clock()
     if options.what == "assemble":
         with clock.stage("load"):
             spec = job.load_job(options.subject, options.root, None)
     else:
-        spec = commit(clock, options.subject, options.root, options.window)
+        coding = job.PlanOptions(window=options.window, level=options.level)
+        spec = commit(clock, options.subject, options.root, coding)
     if options.what != "commit":
         assemble(clock, spec)
     print(json.dumps({"job_id": spec.plan.job_id, "stages": clock.stages}))

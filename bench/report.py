@@ -25,7 +25,9 @@ def heading(options: argparse.Namespace) -> Iterator[str]:
     yield ""
     names = ("prefect", "rasterio", "rio-cogeo", "imagecodecs", "numpy")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
-    yield f"Windows of {options.window}, blocks of 512, deflate 6, average; two workers; "
+    ours = "the library that each tile chooses" if options.level is None else str(options.level)
+    yield f"Windows of {options.window}, blocks of 512, average; two workers. Deflate: ours by "
+    yield f"level {ours}, GDAL's at its level 6. " if options.level else f"{ours}, GDAL's level 6. "
     yield f"{options.runs} rounds, median (least). Ratios are medians over rounds. "
     yield f"Python {platform.python_version()}, {os.cpu_count()} cores, {versions}."
     yield ""

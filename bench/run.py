@@ -43,6 +43,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--bands", type=int, default=3)
     parser.add_argument("--dtype", default="uint16", choices=["uint16", "float32"])
     parser.add_argument("--window", type=int, default=2048)
+    parser.add_argument("--level", type=int, help="of deflate; left out, our own choice a tile")
     parser.add_argument("--runs", type=int, default=3, help="rounds of all cases")
     parser.add_argument(
         "--memory", default="", metavar="SIZES",
@@ -98,7 +99,7 @@ def _engine_cases(
 def _place(options: argparse.Namespace, folder: Path) -> cases.Place:
     env = clean_env(folder / "prefect") | {"XDG_CACHE_HOME": str(folder / "cache")}
     predictor = 3 if options.dtype.startswith("float") else 2
-    place = cases.Place(folder, folder / "scene.tif", options.window, predictor, env)
+    place = cases.Place(folder, folder / "scene.tif", options.window, predictor, env, options.level)
     _scene(options, place.scene, options.size, env)
     return place
 
