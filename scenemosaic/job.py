@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from scenemosaic import gaps, keys
 from scenemosaic.commit import (
-    Committed,
     Outcome,
     RetryPolicy,
     commit_object,
@@ -19,7 +18,8 @@ from scenemosaic.plan import MAX_PLAN_BYTES, load_plan
 from scenemosaic.planning import PlanOptions, survey
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
-from scenemosaic.publish import MosaicResult, assemble, result
+from scenemosaic.publish import MosaicResult, assemble
+from scenemosaic.published import head, result, standing
 from scenemosaic.roots import default_manifest, parse_manifest, parse_root
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores import open_store
@@ -135,15 +135,15 @@ def finished(spec: JobSpec) -> MosaicResult | None:
     """The published mosaic of a job with no gap, or None where anything of it is missing.
 
     Changes nothing and reads no source pixel: item.json, the mosaic's HEAD, one
-    query a shard.
+    query a shard. Raises ForeignObject where the mosaic's key holds what is not ours.
     """
     session = open_session(spec)
-    job_id = spec.plan.job_id
-    for key in (keys.item_key(job_id), keys.mosaic_key(job_id)):
-        info = retrying(lambda key=key: session.store.head(key), session.policy, session.effects)  # type: ignore[misc]
-        if info is None:
-            return None
+    if head(session, keys.item_key(spec.plan.job_id)) is None:
+        return None
+    mosaic = standing(session, spec, Run("", ""))
+    if mosaic is None:
+        return None
     names = _row_names(session, spec)
     if keys.MOSAIC_ROW not in names or gaps.find_gaps(spec.plan.recipe.tiling(), names).missing:
         return None
-    return result(session, spec, Committed(Outcome.ALREADY_PRESENT, info))
+    return result(session, spec, mosaic)

@@ -27,7 +27,7 @@ class MosaicResult:
 def published(session: Session, spec: JobSpec, run: Run) -> MosaicResult | None:
     """The job's mosaic where all of it is there, its item last; None where anything is missing."""
     job_id = spec.plan.job_id
-    if _head(session, keys.item_key(job_id)) is None:
+    if head(session, keys.item_key(job_id)) is None:
         return None
     committed = standing(session, spec, run)
     partition = session.partition(spec)
@@ -44,11 +44,11 @@ def standing(session: Session, spec: JobSpec, run: Run) -> Committed | None:
 
     Raises ForeignObject where something of others stands at its key.
     """
-    stored = _head(session, keys.mosaic_key(spec.plan.job_id))
+    stored = head(session, keys.mosaic_key(spec.plan.job_id))
     if stored is None:
         return None
     wanted = session.metadata(spec, run, keys.MOSAIC_ROW)
-    if not is_ours(stored, wanted):
+    if not is_ours(stored, wanted) or "digest" not in stored.metadata:
         raise ForeignObject(
             f"{session.store.object_uri(stored.key)} holds an object that this pipeline did not "
             f"write (ETag {stored.etag}); move it away, or choose another root"
@@ -57,7 +57,8 @@ def standing(session: Session, spec: JobSpec, run: Run) -> Committed | None:
     return Committed(Outcome.WRITTEN if own else Outcome.ALREADY_PRESENT, stored)
 
 
-def _head(session: Session, key: str) -> ObjectInfo | None:
+def head(session: Session, key: str) -> ObjectInfo | None:
+    """What stands at a key, asked again where the store was busy."""
     return retrying(lambda: session.store.head(key), session.policy, session.effects)
 
 

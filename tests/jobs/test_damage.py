@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from scenemosaic import job
-from scenemosaic.errors import SceneMosaicError
+from scenemosaic.errors import ForeignObject, SceneMosaicError
 from scenemosaic.keys import mosaic_key, tile_key
 from scenemosaic.planning import PlanOptions
 from tests.jobs.places import MakePlace, Place, client
@@ -61,3 +61,21 @@ def test_a_tile_that_was_replaced_on_s3(
     with pytest.raises(SceneMosaicError, match="0001_0001"):
         job.assemble(spec, job.Run("again", "again"))
     assert mosaic_key(spec.plan.job_id) not in place.versions()
+
+
+@pytest.mark.parametrize("left", [b"", b"II*\0 somebody else's", None])
+def test_a_mosaic_that_is_not_ours_any_more_is_a_conflict(
+    local_place: MakePlace, scene: Path, left: bytes | None
+) -> None:
+    place = local_place()
+    spec = _tiled(place, scene)
+    job.assemble(spec, job.Run("first", "first"))
+    path = Path(unquote(urlsplit(place.root).path)) / mosaic_key(spec.plan.job_id)
+    if left is None:
+        left = path.read_bytes()[:-1000]
+    path.write_bytes(left)
+    with pytest.raises(ForeignObject, match=r"mosaic\.tif"):
+        job.finished(spec)
+    with pytest.raises(ForeignObject, match=r"mosaic\.tif"):
+        job.assemble(spec, job.Run("again", "again"))
+    assert path.read_bytes() == left
