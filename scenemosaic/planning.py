@@ -135,6 +135,7 @@ def _recipe(
     dataset: DatasetReader, images: list[TiffImage], options: PlanOptions, notes: list[str]
 ) -> Recipe:
     dtype = str(dataset.dtypes[0])
+    _check_lossy(dataset, options.compress)
     grid = Grid(normal_wkt(dataset.crs), transform_of(dataset), dataset.width, dataset.height)
     predictor = options.predictor
     block = _block(grid, options)
@@ -152,6 +153,14 @@ def _recipe(
         interleave=options.interleave or _interleave(dataset, options.compress),
         resampling=_resampling(dataset, dtype, options.resampling, notes),
     )
+
+
+def _check_lossy(dataset: DatasetReader, compress: str) -> None:
+    """Classes and transparency mean something by their exact values, which JPEG does not keep."""
+    exact = {ColorInterp.palette: "palette's classes", ColorInterp.alpha: "alpha band"}
+    found = [name for kind, name in exact.items() if kind in dataset.colorinterp]
+    if compress == "jpeg" and found:
+        raise InputError(f"jpeg would change its {found[0]}: use deflate or zstd")
 
 
 def _block(grid: Grid, options: PlanOptions) -> int:

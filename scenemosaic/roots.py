@@ -70,8 +70,10 @@ def parse_root(text: str) -> Root:
 def default_manifest(root: Root) -> str:
     """The manifest URL of a root for which none is given, or InputError where one must be."""
     if root.scheme == "file":
-        if "?" in root.prefix:
-            raise InputError(f"{root.prefix}: give --manifest; SQLite's URL cannot hold a '?'")
+        if "?" in root.prefix or "%" in root.prefix:
+            raise InputError(
+                f"{root.prefix}: give --manifest; SQLite's URL cannot hold a '?' or a '%'"
+            )
         return f"sqlite:///{Path(root.prefix) / 'manifest.db'}"
     if root.scheme == "s3":
         return f"dynamodb://{DEFAULT_TABLE}"

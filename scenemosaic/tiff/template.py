@@ -22,6 +22,8 @@ _PER_FILE = frozenset(
     {ifd.NEW_SUBFILE_TYPE, ifd.IMAGE_WIDTH, ifd.IMAGE_LENGTH, 273, 278, 279}
     | {ifd.TILE_OFFSETS, ifd.TILE_BYTE_COUNTS}
 )
+# What GDAL calls the level of a lossy codec.
+_QUALITY = {"jpeg": "jpeg_quality", "webp": "webp_level"}
 _EXTRA_SAMPLES, _ASSOCIATED, _UNASSOCIATED = 338, 1, 2
 
 
@@ -59,6 +61,8 @@ def creation(recipe: Recipe) -> dict[str, Any]:
         options["compress"] = recipe.compress
     if recipe.predictor != 1:
         options["predictor"] = recipe.predictor
+    if recipe.level is not None and recipe.compress in _QUALITY:
+        options[_QUALITY[recipe.compress]] = recipe.level
     return options
 
 

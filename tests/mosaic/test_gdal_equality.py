@@ -137,3 +137,14 @@ def test_an_image_of_nothing_but_nodata(tmp_path: Path) -> None:
     path = write_mosaic(tmp_path / "m.tif", pixels, recipe_for(pixels, 256, block_size=128))
     assert same(levels_of(path)[0][0], pixels)
     assert path.stat().st_size < 5_000
+
+
+@pytest.mark.parametrize("compress", ["jpeg", "webp"])
+def test_the_level_of_a_lossy_codec_is_its_quality(tmp_path: Path, compress: str) -> None:
+    pixels = noise("uint8", (3, 256, 256))
+    sizes = []
+    for level in (20, 95):
+        recipe = recipe_for(pixels, 256, block_size=128, compress=compress, level=level)
+        path = write_mosaic(tmp_path / f"{level}.tif", pixels, recipe)
+        sizes.append(path.stat().st_size)
+    assert sizes[0] < sizes[1] / 2

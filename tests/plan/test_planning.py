@@ -435,3 +435,26 @@ def test_colour_interpretation_without_alpha_name(tmp_path: Path) -> None:
         dataset.colorinterp = [ColorInterp.gray] + [ColorInterp.undefined] * 3
     recipe = recipe_of(source)
     assert (recipe.bands, recipe.has_mask) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ([ColorInterp.palette], "palette's classes"),
+        ([ColorInterp.red, ColorInterp.green, ColorInterp.blue, ColorInterp.alpha], "alpha band"),
+    ],
+)
+def test_jpeg_refuses_what_means_something_exactly(
+    tmp_path: Path, kinds: list[ColorInterp], words: str
+) -> None:
+    source = tmp_path / "exact.tif"
+    with rasterio.open(
+        source, "w", driver="GTiff", width=64, height=64, count=len(kinds), dtype="uint8",
+        crs="EPSG:32631", transform=rasterio.Affine(10, 0, 5e5, 0, -10, 5e6),
+    ) as dataset:  # fmt: skip
+        dataset.colorinterp = kinds
+        if kinds == [ColorInterp.palette]:
+            dataset.write_colormap(1, {0: (0, 0, 0, 255), 1: (255, 0, 0, 255)})
+        dataset.write(np.ones((len(kinds), 64, 64), np.uint8))
+    assert words in refused(str(source), PlanOptions(compress="jpeg"))
+    assert recipe_of(str(source)).compress == "deflate"

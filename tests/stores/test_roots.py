@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scenemosaic.errors import InputError
-from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
 from scenemosaic.stores import open_store
 
 
@@ -117,3 +117,9 @@ def test_opening_a_store_writes_nothing(tmp_path: Path) -> None:
     assert store.head("jobs/x/plan.json") is None
     assert list(store.list("")) == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a%41", "what?"])
+def test_a_folder_that_a_url_would_spell_otherwise_needs_a_manifest(name: str) -> None:
+    with pytest.raises(InputError, match="give --manifest"):
+        default_manifest(Root("file", "", f"/data/{name}"))
