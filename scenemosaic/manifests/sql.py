@@ -3,12 +3,13 @@
 import contextlib
 import dataclasses
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scenemosaic.errors import (
     MissingSchema,
@@ -173,7 +174,7 @@ class SqlManifest:
             raw = connection.connection.driver_connection
             if raw is not None:
                 # Outside a transaction, or SQLite refuses it. The file remembers it.
-                raw.execute("PRAGMA journal_mode=WAL")
+                _execute_raw(raw, "PRAGMA journal_mode=WAL")
 
     def _here(self) -> sa.Engine:
         """The engine of this process. One from before a fork is kept, unused and unclosed."""
@@ -204,6 +205,14 @@ class SqlManifest:
             yield
         except SQLAlchemyError as error:
             raise classify(error, operation, self.url) from error
+
+
+def _execute_raw(connection: Any, statement: str) -> None:
+    """A statement past SQLAlchemy, with errors as SQLAlchemy raises them (a full disk, a lock)."""
+    try:
+        connection.execute(statement)
+    except sqlite3.Error as error:
+        raise DBAPIError(statement, None, error) from error
 
 
 def _check_version(found: int | None, url: str) -> None:

@@ -19,7 +19,7 @@ from scenemosaic.errors import (
     StoreError,
     TransientStoreError,
 )
-from scenemosaic.manifests import open_manifest, sql_schema
+from scenemosaic.manifests import open_manifest, sql, sql_schema
 from scenemosaic.manifests.packing import pack
 from scenemosaic.manifests.port import Existing, Inserted, Updated
 from scenemosaic.manifests.sql import SqlManifest
@@ -221,3 +221,15 @@ def test_revisions_stay_exact_beyond_floats(url: str):
     manifest.insert(row(revision=2**53))
     assert isinstance(manifest.replace(row(), 2**53), Updated)
     assert manifest.get(JOB, "0000_0000") == row(revision=2**53 + 1)
+
+
+def test_a_raw_error_of_sqlite_is_a_store_error() -> None:
+    class Full:
+        def execute(self, statement: str) -> None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(DBAPIError) as caught:
+        sql._execute_raw(Full(), "PRAGMA journal_mode=WAL")
+    found = classify(caught.value, "set WAL mode", "sqlite:///m.db")
+    assert isinstance(found, PermanentStoreError)
+    assert "disk is full" in str(found)
