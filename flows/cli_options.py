@@ -75,3 +75,11 @@ def process_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_PROCESS):
         command = option(command)
     return command
+
+
+def console_for(as_json: bool, verbose: bool) -> Any:
+    """Logging to stderr, and the console that a command answers to."""
+    from flows.console import Console, log_to_stderr
+
+    log_to_stderr(verbose)
+    return Console(as_json)

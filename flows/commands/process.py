@@ -1,0 +1,26 @@
+"""``scenemosaic process``: its declaration. Heavy imports wait until it runs."""
+
+from typing import Any
+
+import click
+
+from flows.cli_options import JSON, VERBOSE, console_for, process_options
+
+
+@click.command()
+@process_options
+@VERBOSE
+@JSON
+def process(**given: Any) -> int:
+    """Make the mosaic of one scene. Safe to repeat, and to run many times at once."""
+    from flows import cli_process
+    from flows.limits import Limits, default_workers
+    from scenemosaic.plan import PlanOptions
+
+    names = ("window", "block_size", "compress", "level", "resampling", "datetime", "collection")
+    options = PlanOptions(**{name: given[name] for name in names})
+    per_task = given["windows_per_task"]
+    limits = Limits(given["workers"] or default_workers(), None if per_task == "auto" else per_task)
+    request = cli_process.Request(given["sources"], given["to"], given["manifest"], options, limits)
+    run = cli_process.dry_run if given["dry_run"] else cli_process.process
+    return run(request, console_for(given["as_json"], given["verbose"]))

@@ -1,0 +1,58 @@
+"""Commands on a root: their declarations."""
+
+import click
+
+from flows.cli_options import JSON, MANIFEST, POSITIVE, VERBOSE, console_for
+
+
+@click.command(short_help="Make the manifest's table or schema.")
+@click.argument("to", metavar="ROOT")
+@MANIFEST
+@VERBOSE
+@JSON
+def init(to: str, manifest: str | None, verbose: bool, as_json: bool) -> int:
+    """Make the manifest's table or schema, and print the lifecycle rule that the root needs."""
+    from flows import cli_jobs
+
+    return cli_jobs.initialise(to, manifest, console_for(as_json, verbose))
+
+
+@click.command(short_help="List, and with --abort end, abandoned uploads.")
+@click.argument("to", metavar="ROOT")
+@MANIFEST
+@click.option("--older-than", default="7d", show_default=True, metavar="AGE", help="7d, 12h, 30m.")
+@click.option("--abort", is_flag=True, help="End them.")
+@VERBOSE
+@JSON
+def gc(
+    to: str, manifest: str | None, older_than: str, abort: bool, verbose: bool, as_json: bool
+) -> int:
+    """List, and with --abort end, uploads under ROOT that a killed run left open.
+
+    Under a local ROOT these are hidden files. All uploads under ROOT count, whoever began
+    them, but for those that a run holds in a living claim.
+    """
+    from flows import cli_gc
+
+    return cli_gc.collect(to, manifest, older_than, abort, console_for(as_json, verbose))
+
+
+@click.command(short_help="Prove that store and manifest enforce preconditions.")
+@click.argument("to", metavar="ROOT")
+@MANIFEST
+@click.option("--rounds", type=POSITIVE, default=40, show_default=True, help="Races a check.")
+@click.option("--deadline", type=POSITIVE, default=600, show_default=True, metavar="SECONDS")
+@VERBOSE
+@JSON
+def preflight(
+    to: str, manifest: str | None, rounds: int, deadline: int, verbose: bool, as_json: bool
+) -> int:
+    """Prove, by racing writers, that store and manifest enforce preconditions.
+
+    Refuses those that ignore one (exit 5), and says which. What it writes lies under a
+    prefix of its own, and is taken away again by exact key and version.
+    """
+    from flows import cli_preflight
+
+    console = console_for(as_json, verbose)
+    return cli_preflight.preflight(to, manifest, rounds, float(deadline), console)

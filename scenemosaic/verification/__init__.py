@@ -1,0 +1,1 @@
+"""Verification: what stands in the store against what the manifest says of it."""

@@ -1,0 +1,62 @@
+"""What verification finds, and what a repair is conditional on. Pure values."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scenemosaic.manifests.port import Row
+from scenemosaic.stores.port import ObjectInfo
+
+
+class Kind(enum.Enum):
+    """What is wrong; the values are stable and stand in the JSON report."""
+
+    MISSING_ROW = "missing-row"  # an object of ours without a row, or a window with neither
+    MISSING_OBJECT = "missing-object"  # a row whose object is gone
+    DELETE_MARKER = "delete-marker"  # gone behind a delete marker: older versions stand
+    SIZE = "size"
+    CHECKSUM = "checksum"  # the bytes are not those of the row's SHA-256
+    ETAG = "etag"
+    VERSION = "version"
+    BLOCKS = "blocks"  # the tile's directories are not what the row says
+    METADATA = "metadata"  # the object's own metadata lacks or contradicts its checksum
+    FOREIGN = "foreign-object"
+    UNDECODABLE = "undecodable"  # --deep
+    STRAY = "stray-object"  # an object that no row and no window of the plan explains
+    STALE_MOSAIC = "stale-mosaic"  # built from other rows than those that stand now
+    PLAN = "plan"  # plan.json is gone, or is not what its job ID says
+
+
+# The row is wrong and the object right, where nothing but these was found for a window.
+ROW_KINDS = frozenset({Kind.MISSING_ROW, Kind.ETAG, Kind.VERSION})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is off. ``subject`` is a window's name, ``mosaic``, ``item``, ``preview``,
+
+    ``plan``, or the key of a stray object. ``detail`` says what stands and what was expected.
+    """
+
+    subject: str
+    kind: Kind
+    detail: str
+
+    def to_json(self) -> Mapping[str, str]:
+        return {"subject": self.subject, "kind": self.kind.value, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class WindowState:
+    """One window as inspected: the very version of row and object that a repair may replace."""
+
+    number: int
+    name: str
+    row: Row | None
+    info: ObjectInfo | None
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def object_is_right(self) -> bool:
+        """Whether the object is a sound tile of this window, whatever the row says."""
+        return self.info is not None and all(one.kind in ROW_KINDS for one in self.findings)
