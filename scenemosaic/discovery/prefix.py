@@ -1,0 +1,83 @@
+"""Scenes below a folder or an S3 prefix, by their names' endings."""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from scenemosaic.discovery.found import Found
+from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.locations import canonical_location, is_local, is_s3, s3_parts
+from scenemosaic.reading_env import requester_pays, s3_client
+
+ENDINGS: Final = (".tif", ".tiff", ".jp2")
+
+
+def below(prefix: str) -> Iterator[Found]:
+    """Every scene below ``prefix``, in the order of their names.
+
+    Raises InputError where it is neither a folder nor ``s3://bucket/prefix``, StoreError
+    where it cannot be listed.
+    """
+    location = canonical_location(prefix)
+    if is_s3(location):
+        return _objects(location)
+    if is_local(location):
+        return _files(Path(location))
+    raise InputError(f"{prefix}: only a folder or s3://bucket/prefix can be listed")
+
+
+def _files(folder: Path) -> Iterator[Found]:
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder; give one, or s3://bucket/prefix")
+    try:
+        found = sorted(_names(folder))
+    except OSError as error:
+        raise PermanentStoreError(f"{folder} cannot be listed: {error.strerror}") from error
+    for path in found:
+        try:
+            known = path.stat()
+        except FileNotFoundError:  # taken away in the meantime
+            continue
+        # A file that was moved here keeps its mtime; its ctime says when it came.
+        yield Found(str(path), f"{known.st_size}-{known.st_mtime_ns}", _utc(known.st_ctime))
+
+
+def _names(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder, onerror=_raise):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(parent) / name for name in names if _is_scene(name))
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _is_scene(name: str) -> bool:
+    base = name.rpartition("/")[2]
+    return base.lower().endswith(ENDINGS) and not base.startswith(".")
+
+
+def _objects(location: str) -> Iterator[Found]:
+    bucket, prefix = s3_parts(location)
+    paying = {"RequestPayer": "requester"} if requester_pays() else {}
+    pages = s3_client().get_paginator("list_objects_v2")
+    try:
+        for page in pages.paginate(Bucket=bucket, Prefix=prefix, **paying):
+            for one in page.get("Contents", ()):
+                if _is_scene(one["Key"]):
+                    yield _found(bucket, one)
+    except (ClientError, BotoCoreError) as error:
+        raise PermanentStoreError(f"{location} cannot be listed: {error}") from error
+
+
+def _found(bucket: str, one: dict[str, Any]) -> Found:
+    seen_at = _utc(one["LastModified"].timestamp())
+    return Found(f"s3://{bucket}/{one['Key']}", one["ETag"], seen_at)
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")

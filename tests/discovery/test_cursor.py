@@ -1,0 +1,73 @@
+"""The cursor of a schedule: nothing is seen twice, and nothing that comes late is lost."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenemosaic.discovery.cursor import OVERLAP, Cursor, load
+from scenemosaic.discovery.found import Found
+from scenemosaic.errors import InputError
+
+START = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def found(name: str, hours: float = 0, version: str = "v1") -> Found:
+    moment = (START + timedelta(hours=hours)).replace(microsecond=0)
+    return Found(f"s3://b/{name}", version, moment.isoformat().replace("+00:00", "Z"))
+
+
+scenes = st.lists(
+    st.builds(found, st.sampled_from("abcdef"), st.integers(0, 48), st.sampled_from(["v1", "v2"])),
+    unique_by=lambda one: one.source,
+)
+
+
+@given(st.lists(scenes, max_size=6))
+def test_each_version_is_new_exactly_once(rounds: list[list[Found]]) -> None:
+    cursor, started = Cursor(), list[tuple[str, str]]()
+    last: dict[str, str] = {}
+    for listing in rounds:
+        new = cursor.fresh(listing)
+        assert {one.source for one in new} == {
+            one.source for one in listing if last.get(one.source) != one.version
+        }
+        started += [(one.source, one.version) for one in new]
+        last |= {one.source: one.version for one in listing}
+        cursor = load(cursor.after(new).dump("w"), "cursor")
+        assert cursor.fresh(listing) == []
+
+
+def test_what_appears_late_within_the_overlap_is_new() -> None:
+    cursor = Cursor().after([found("a", 100)])
+    assert cursor.fresh([found("b", 90)]) == [found("b", 90)]
+
+
+def test_the_cursor_forgets_what_lies_behind_the_overlap_and_does_not_start_it_again() -> None:
+    old, new = found("old"), found("new", OVERLAP.total_seconds() / 3600 + 1)
+    cursor = Cursor().after([old]).after([new])
+    assert list(cursor.seen) == [new.source]
+    assert cursor.fresh([old, new]) == []
+
+
+def test_a_failed_one_stays_new() -> None:
+    one, other = found("a", 1), found("b", 2)
+    cursor = Cursor().after([other])
+    assert cursor.fresh([one, other]) == [one]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[]",
+        b"not json",
+        b'{"form":2,"newest":"","seen":{},"write_id":"w"}',
+        b'{"form":1,"newest":"yesterday","seen":{},"write_id":"w"}',
+        b'{"form":1,"newest":"","seen":{"s3://b/a":"v1"},"write_id":"w"}',
+        b'{"form":1,"newest":"","seen":{"s3://b/a":["v1","soon"]},"write_id":"w"}',
+    ],
+)
+def test_a_cursor_that_is_none_of_ours_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match=r"s3://b/ledger/ingest-x\.json"):
+        load(data, "s3://b/ledger/ingest-x.json")

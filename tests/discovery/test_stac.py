@@ -1,0 +1,179 @@
+"""STAC files and a search API, as others write them."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pystac
+import pytest
+
+from scenemosaic.discovery.stac import Search, search
+from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
+
+COG = "image/tiff; application=geotiff; profile=cloud-optimized"
+
+
+def item(name: str, day: int = 1, collection: str | None = None) -> pystac.Item:
+    when = datetime(2024, 5, day, 10, tzinfo=UTC)
+    made = pystac.Item(name, None, None, when, {"updated": "2024-06-01T00:00:00Z"})
+    made.collection_id = collection
+    made.add_asset("visual", pystac.Asset(f"s3://scenes/{name}.tif", media_type=COG))
+    made.add_asset(
+        "thumb", pystac.Asset("./thumb.tif", media_type="image/tiff", roles=["thumbnail"])
+    )
+    return made
+
+
+def write(path: Path, value: dict[str, Any]) -> str:
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+def collected(path: Path, *items: pystac.Item) -> str:
+    return write(path, pystac.ItemCollection(items).to_dict())
+
+
+def test_an_item_s_one_raster_is_the_scene(tmp_path: Path) -> None:
+    (found,) = search(Search(write(tmp_path / "item.json", item("a").to_dict())))
+    assert found.source == "s3://scenes/a.tif"
+    assert (found.taken, found.seen_at) == ("2024-05-01T10:00:00Z", "2024-06-01T00:00:00Z")
+
+
+def test_days_are_whole_and_both_included(tmp_path: Path) -> None:
+    place = collected(tmp_path / "items.json", *(item(f"s{day}", day) for day in range(1, 6)))
+    found = search(Search(place, since=date(2024, 5, 2), until=date(2024, 5, 4)))
+    assert [one.source for one in found] == [f"s3://scenes/s{day}.tif" for day in (2, 3, 4)]
+    with pytest.raises(InputError, match="swap the two days"):
+        Search(place, since=date(2024, 5, 4), until=date(2024, 5, 2))
+
+
+def test_only_the_collections_that_are_named(tmp_path: Path) -> None:
+    place = collected(tmp_path / "i.json", item("a", 1, "one"), item("b", 1, "two"), item("c"))
+    found = search(Search(place, collections=("one",)))
+    assert [one.source for one in found] == ["s3://scenes/a.tif"]
+
+
+def test_a_catalog_is_walked_and_relative_links_are_resolved(tmp_path: Path) -> None:
+    catalog = pystac.Catalog("c", "of scenes")
+    inner = item("a")
+    inner.assets["visual"].href = "./a.tif"
+    catalog.add_item(inner)
+    catalog.normalize_and_save(str(tmp_path), pystac.CatalogType.SELF_CONTAINED)
+    (found,) = search(Search(str(tmp_path / "catalog.json")))
+    assert found.source == str(tmp_path / "a" / "a.tif")
+
+
+@pytest.mark.parametrize(
+    ("assets", "named", "reason"),
+    [
+        ({}, None, "0 raster assets"),
+        ({"r": COG, "g": COG}, None, r"2 raster assets \(g, r\)"),
+        ({"r": COG}, "nir", "no asset 'nir'; it has r"),
+    ],
+)
+def test_an_asset_that_is_not_clear_is_refused(
+    tmp_path: Path, assets: dict[str, str], named: str | None, reason: str
+) -> None:
+    made = item("scene-7")
+    made.assets = {}
+    for key, media in assets.items():
+        made.add_asset(key, pystac.Asset(f"s3://b/{key}.tif", media_type=media))
+    place = write(tmp_path / "item.json", made.to_dict())
+    with pytest.raises(InputError, match=f"scene-7 has {reason}"):
+        list(search(Search(place, asset=named)))
+
+
+@pytest.mark.parametrize("href", ["ftp://host/a.tif", "s3://user:secret@b/a.tif"])
+def test_a_link_that_no_source_may_be_is_refused(tmp_path: Path, href: str) -> None:
+    made = item("a")
+    made.assets["visual"].href = href
+    with pytest.raises(InputError) as caught:
+        list(search(Search(write(tmp_path / "item.json", made.to_dict()))))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"type": "Feature"}', '{"type": "Polygon"}'])
+def test_what_is_no_stac_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(InputError, match=r"x\.json"):
+        list(search(Search(str(tmp_path / "x.json"))))
+    with pytest.raises(InputError, match=r"nowhere\.json"):
+        list(search(Search(str(tmp_path / "nowhere.json"))))
+
+
+class Api(BaseHTTPRequestHandler):
+    """A search of two pages, or one status for all."""
+
+    status = 200
+    asked: list[dict[str, Any]]
+
+    def do_GET(self) -> None:
+        base = f"http://127.0.0.1:{self.server.server_address[1]}"
+        links = [{"rel": "root", "href": base}, {"rel": "self", "href": base}]
+        links += [{"rel": "search", "href": f"{base}/search", "method": "POST"}]
+        conforms = ["https://api.stacspec.org/v1.0.0/core"]
+        conforms += ["https://api.stacspec.org/v1.0.0/item-search"]
+        self._answer(
+            {**pystac.Catalog("api", "d").to_dict(), "links": links, "conformsTo": conforms}
+        )
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append(asked)
+        base = f"http://127.0.0.1:{self.server.server_address[1]}"
+        second = asked.get("token") == "2"
+        following = {"rel": "next", "href": f"{base}/search", "method": "POST"}
+        following |= {"body": {"token": "2"}, "merge": True}
+        page = {"type": "FeatureCollection", "features": [item("b" if second else "a").to_dict()]}
+        self._answer({**page, "links": [] if second else [following]})
+
+    def _answer(self, value: dict[str, Any]) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(status: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    handler = type("Handler", (Api,), {"status": status, "asked": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", handler.asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_search_follows_every_page() -> None:
+    with serving() as (url, asked):
+        found = list(search(Search(url, ("s2",), date(2024, 5, 1), date(2024, 5, 31))))
+    assert [one.source for one in found] == ["s3://scenes/a.tif", "s3://scenes/b.tif"]
+    assert asked[0]["collections"] == ["s2"]
+    assert asked[0]["datetime"].startswith("2024-05-01T00:00:00Z/2024-05-31T23:59:59")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(403, PermanentStoreError), (503, TransientStoreError)]
+)
+def test_an_api_s_refusal_is_told_apart(status: int, error: type[Exception]) -> None:
+    with serving(status) as (url, _), pytest.raises(error, match=str(status)):
+        list(search(Search(url)))
+
+
+def test_an_api_that_is_gone_is_transient() -> None:
+    with serving() as (url, _):
+        pass
+    with pytest.raises(TransientStoreError):
+        list(search(Search(url)))
