@@ -2,10 +2,12 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
+from bench.committed import Committed
 from bench.measure import Cost, group_cpu_s, measure, run
 from bench.server import PrefectServer, with_server
 
@@ -47,25 +49,20 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Committed:
-    """A root with every tile and row of a job, from which assembly starts again and again."""
+class Beside:
+    """Seconds by name: of a process's first turn, and of each later one."""
 
-    root: Path
-    job_id: str
-    before: frozenset[Path] = field(repr=False)
-    manifest: Path = field(repr=False)
+    first: Mapping[str, float]
+    later: Sequence[Mapping[str, float]]
 
-    @property
-    def mosaic(self) -> Path:
-        """Where the job's mosaic is once it was assembled."""
-        return self.root / "mosaics" / self.job_id / "mosaic.tif"
+    def spread(self, name: str) -> str:
+        """``median (least)`` of the later turns."""
+        took = [turn[name] for turn in self.later]
+        return f"{median(took):.3f} ({min(took):.3f})"
 
-    def rewind(self) -> None:
-        """Take away the mosaic, what belongs to it, and its row."""
-        for path in set(_files(self.root)) - self.before:
-            path.unlink()
-        for path in self.manifest.iterdir():
-            shutil.copyfile(path, self.root / path.name)
+    def ratio(self, name: str, other: str) -> float:
+        """The median of the ratio within a turn."""
+        return median(turn[name] / turn[other] for turn in self.later)
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def commit(place: Place, scene: Path, name: str) -> Committed:
     saved.mkdir()
     for path in root.glob("manifest.db*"):
         shutil.copyfile(path, saved / path.name)
-    return Committed(root, told["job_id"], frozenset(_files(root)), saved)
+    return Committed.found(root, told["job_id"], saved)
 
 
 def assembly(place: Place, committed: Committed, name: str) -> Case:
@@ -98,9 +95,18 @@ def assembly(place: Place, committed: Committed, name: str) -> Case:
     return Case(name, once)
 
 
+def beside_cp(place: Place, committed: Committed, turns: int) -> Beside:
+    """Assembly and ``cp`` turn by turn, in one process."""
+    committed.rewind()
+    work = [committed.job_id, str(committed.root), str(committed.manifest)]
+    command = [PYTHON, "-m", "bench.assembly", *work, str(place.folder), "--turns", str(turns)]
+    told = run(command, place.env)
+    return Beside(told["first"], told["later"])
+
+
 def flow(place: Place, server: PrefectServer | None, name: str) -> tuple[Case, list[float]]:
     """``scenemosaic process``; the list takes the server's CPU seconds of each run."""
-    command = [str(SCRIPTS / "scenemosaic"), "process", str(place.scene), "--to", str(place.root)]
+    command = [PYTHON, "-m", "flows.cli", "process", str(place.scene), "--to", str(place.root)]
     command += [*place.coding, "--workers", "2", "--json"]
     env = with_server(place.env, server) if server else place.env
     served: list[float] = []
@@ -168,10 +174,6 @@ def _simple(place: Place, name: str, command: list[str]) -> Case:
 
 def _engine(what: str, subject: str, root: Path, place: Place) -> list[str]:
     return [PYTHON, "-m", "bench.engine", what, subject, str(root), *place.coding]
-
-
-def _files(root: Path) -> list[Path]:
-    return [path for path in root.rglob("*") if path.is_file()]
 
 
 def _has_tile(root: Path) -> bool:

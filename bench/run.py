@@ -13,9 +13,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench import cases, report, table
+from bench.committed import Committed
 from bench.measure import Cost, measure, run
 from bench.server import clean_env, prefect_server
 
+TURNS = 9
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
@@ -68,11 +70,13 @@ def _report(options: argparse.Namespace, folder: Path) -> Iterator[str]:
             flow, served = cases.flow(place, server, report.FLOW)
             work.insert(0, flow)
         measured = _rounds(options.runs, work)
+    beside = cases.beside_cp(place, committed, TURNS)
     yield from table.costs(measured, report.GDAL)
     if served:
         yield ""
         yield f"The Prefect server was running already; its own CPU: {table.spread(served)} s."
-    yield from report.promises(measured)
+    yield from report.promises(measured, beside)
+    yield from report.beside(beside)
     yield from report.stages(measured[report.ENGINE])
     if not options.no_flow:
         yield from _first_window(place, measured[report.FLOW])
@@ -81,7 +85,7 @@ def _report(options: argparse.Namespace, folder: Path) -> Iterator[str]:
 
 
 def _engine_cases(
-    options: argparse.Namespace, place: cases.Place, committed: cases.Committed
+    options: argparse.Namespace, place: cases.Place, committed: Committed
 ) -> list[cases.Case]:
     mosaic = cases.assembled(place, committed)
     vrt = cases.tiles_vrt(place, committed)
@@ -137,24 +141,24 @@ def _first(seconds: Sequence[float | None]) -> str:
 
 def _memory(options: argparse.Namespace, place: cases.Place) -> Iterator[str]:
     yield ""
-    yield "| assembly of | windows | peak MB | CPU s | wall s | wall s of `cp` |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    yield "| assembly of | windows | peak MB | CPU s | wall s | wall s of `cp` | ratio |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for size in (int(part) for part in options.memory.split(",")):
         scene = place.folder / f"scene-{size}.tif"
         _scene(options, scene, size, dict(place.env))
         committed = cases.commit(place, scene, f"memory-{size}")
         scene.unlink()
         cost = cases.assembly(place, committed, "").run()
-        copied = cases.cp(place, "", committed.mosaic).run()
+        beside = cases.beside_cp(place, committed, TURNS)
         shutil.rmtree(committed.root)
         windows = (-(-size // options.window)) ** 2
-        peak = f"{cost.peak_bytes / table.MB:.0f}"
         yield (
-            f"| {size} x {size} | {windows} | {peak} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} "
-            f"| {copied.wall_s:.2f} |"
+            f"| {size} x {size} | {windows} | {cost.peak_bytes / table.MB:.0f} | {cost.cpu_s:.2f} "
+            f"| {beside.spread('assembly')} | {beside.spread('cp')} "
+            f"| {beside.ratio('assembly', 'cp'):.2f} |"
         )
     floor = measure([sys.executable, "-c", "import bench.engine"], place.env)
-    yield f"| nothing (imports alone) | 0 | {floor.peak_bytes / table.MB:.0f} | | | |"
+    yield f"| nothing (imports alone) | 0 | {floor.peak_bytes / table.MB:.0f} | | | | |"
 
 
 def _say(text: str) -> None:

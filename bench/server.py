@@ -34,6 +34,8 @@ def clean_env(home: Path) -> dict[str, str]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(int(START_S)),
         "DO_NOT_TRACK": "1",
+        # Idle threads of numpy's own would spin on everybody's account.
+        "OPENBLAS_NUM_THREADS": "1",
         "NO_PROXY": "127.0.0.1,localhost",
     }
 

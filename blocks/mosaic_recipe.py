@@ -80,12 +80,13 @@ class RecipeFields(BaseModel):
                 compress=self.compress,
                 level=self.level,
                 resampling=self.resampling,
-                datetime=None if taken is None else _noon(taken),
+                datetime=None if taken is None else noon(taken),
                 collection=self.collection,
             )
 
 
-def _noon(day: date) -> str:
+def noon(day: date) -> str:
+    """A day as a moment: RFC 3339 in UTC."""
     return datetime.combine(day, time(12), UTC).isoformat().replace("+00:00", "Z")
 
 

@@ -5,13 +5,12 @@ from typing import Self
 from prefect.blocks.core import Block
 from prefect.blocks.system import Secret
 from pydantic import Field, field_validator, model_validator
-from sqlalchemy.engine import make_url
 
 from blocks.credentials import AwsCredentials, reference
 from blocks.validation import QUIET, as_value_error
 from scenemosaic.access import Access
 from scenemosaic.places import ManifestPlace
-from scenemosaic.roots import parse_manifest
+from scenemosaic.roots import holds_password, parse_manifest
 
 
 class TileManifest(Block):
@@ -46,8 +45,8 @@ class TileManifest(Block):
     @classmethod
     def _readable(cls, value: str) -> str:
         with as_value_error():
-            parsed = parse_manifest(value)
-        if parsed.kind == "sql" and make_url(value).password:
+            parse_manifest(value)
+        if holds_password(value):
             raise ValueError("leave the password out of the URL: save it as a Secret block")
         return value
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from flows.console import Console
 from flows.report import error_json
 from scenemosaic import gc
-from scenemosaic.errors import InputError, StoreError
+from scenemosaic.ages import age_s, spell_age
+from scenemosaic.errors import StoreError
 from scenemosaic.gc import Found
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
@@ -14,20 +15,10 @@ from scenemosaic.retry import RetryPolicy, system_effects
 from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
 from scenemosaic.stores import open_store
 
-_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def age_s(text: str) -> int:
-    """``7d``, ``12h``, ``30m``, ``90s``, ``2w`` in seconds; InputError for what is no age."""
-    number, unit = text[:-1], text[-1:]
-    if unit not in _UNITS_S or not (number.isascii() and number.isdecimal()):
-        raise InputError(f"--older-than {text!r} is no age such as 7d, 12h, 30m or 90s")
-    return int(number) * _UNITS_S[unit]
-
 
 def collect(to: str, manifest: str | None, older_than: str, abort: bool, console: Console) -> int:
     """List what was abandoned; with ``abort`` end it. The exit code."""
-    older_than_s = age_s(older_than)
+    older_than_s = age_s(older_than, "--older-than")
     root = parse_root(to)
     url = parse_manifest(manifest).url if manifest else None
     store, opened = open_store(root.uri), list[Manifest]()
@@ -88,7 +79,7 @@ def _as_text(root: Root, found: Sequence[Found], abort: bool) -> str:
     if not found:
         return f"nothing was abandoned under {root.uri}"
     lines = [
-        f"{one.fate:9}  {_age(one.upload.age_s):>7}  {one.upload.key}  {one.upload.upload_id}"
+        f"{one.fate:9}  {spell_age(one.upload.age_s):>7}  {one.upload.key}  {one.upload.upload_id}"
         for one in found
     ]
     counts = Counter(one.fate for one in found)
@@ -96,10 +87,3 @@ def _as_text(root: Root, found: Sequence[Found], abort: bool) -> str:
     if not abort:
         lines.append("--abort ends them")
     return "\n".join(lines)
-
-
-def _age(seconds: float) -> str:
-    for unit in ("d", "h", "m"):
-        if seconds >= _UNITS_S[unit]:
-            return f"{seconds / _UNITS_S[unit]:.1f} {unit}"
-    return f"{seconds:.0f} s"

@@ -1,23 +1,24 @@
 """``scenemosaic assemble``, ``status`` and ``init``: the engine alone, without Prefect."""
 
 import json
-import uuid
 
 from flows.cli_process import as_text
 from flows.console import Console, shown
 from flows.redact import public_manifest
+from flows.runs import command_run
 from flows.stopwatch import Stopwatch
 from flows.tally import Tally
 from scenemosaic import job, keys
 from scenemosaic.commit import retrying, system_effects
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.job import JobSpec, Run
+from scenemosaic.item import read_item
+from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
+from scenemosaic.policy.bucket import lifecycle
+from scenemosaic.published import head
 from scenemosaic.retry import RetryPolicy
-from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
-from scenemosaic.stores import open_store
-
-ABORT_DAYS = 7
+from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.session import open_session
 
 
 def assemble(job_id: str, to: str, manifest: str | None, console: Console) -> int:
@@ -26,12 +27,14 @@ def assemble(job_id: str, to: str, manifest: str | None, console: Console) -> in
     watch, progress = Stopwatch(), console.progress()
     tally = Tally(len(spec.plan.recipe.tiling()), progress)
     mosaic, failure = None, None
-    name = f"cli-{uuid.uuid4()}"
+    run = command_run()
     try:
         with watch.stage("gap check", progress):
             tally.check(job.find_gaps(spec))
         with watch.stage("assembly", progress):
-            mosaic = job.assemble(spec, Run(run_id=name, written_by=name), progress.copied)
+            mosaic = job.assemble(spec, run, progress.copied)
+            tally.trace(mosaic.trace)
+            job.record_rest(spec, run, tally.unrecorded)
     except SceneMosaicError as error:
         failure = error
     finally:
@@ -66,18 +69,17 @@ def status(job_id: str, to: str, manifest: str | None, console: Console) -> int:
 
 
 def _published(spec: JobSpec) -> dict[str, str | None]:
-    store, job_id = open_store(spec.root), spec.plan.job_id
+    session, job_id = open_session(spec), spec.plan.job_id
+    item = read_item(session, spec)
+    revision = 0 if item is None else item.revision
     places = {
-        "mosaic": keys.mosaic_key(job_id),
-        "preview": keys.preview_key(job_id),
-        "item": keys.item_key(job_id),
+        "mosaic": keys.mosaic_key(job_id, revision),
+        "preview": keys.preview_key(job_id, revision),
     }
-    try:
-        return {
-            name: store.object_uri(key) if store.head(key) else None for name, key in places.items()
-        }
-    finally:
-        store.close()
+    found = {key: head(session, key) is not None for key in places.values()}
+    uris = {name: session.store.object_uri(key) for name, key in places.items() if found[key]}
+    item_uri = session.store.object_uri(keys.item_key(job_id)) if item else None
+    return {name: uris.get(name) for name in places} | {"item": item_uri}
 
 
 def initialise(to: str, manifest: str | None, console: Console) -> int:
@@ -101,19 +103,3 @@ def initialise(to: str, manifest: str | None, console: Console) -> int:
         ]
     console.answer(value, "\n".join(lines))
     return 0
-
-
-def lifecycle(root: Root) -> dict[str, object] | None:
-    """S3's rule that aborts incomplete multipart uploads under the root after seven days."""
-    if root.scheme != "s3":
-        return None
-    return {
-        "Rules": [
-            {
-                "ID": "scenemosaic-abort-incomplete-uploads",
-                "Status": "Enabled",
-                "Filter": {"Prefix": f"{root.prefix}/" if root.prefix else ""},
-                "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": ABORT_DAYS},
-            }
-        ]
-    }

@@ -1,6 +1,6 @@
 """The options of the commands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import click
@@ -21,11 +21,13 @@ MANIFEST = click.option(
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Log what is routine, too.")
 POSITIVE = click.IntRange(min=1)
+STRICT = click.option(
+    "--strict-history",
+    is_flag=True,
+    help="Refuse to write where something once stood and was deleted.",
+)
 
-_PROCESS: Final = (
-    click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
-    TO,
-    MANIFEST,
+_RECIPE: Final = (
     click.option(
         "--window",
         callback=_number_or_auto,
@@ -50,10 +52,17 @@ _PROCESS: Final = (
     click.option(
         "--resampling", metavar="KERNEL", help="For overviews: nearest, average, mode or rms."
     ),
+    click.option("--collection", metavar="ID", help="The STAC collection of the item."),
+)
+
+_PROCESS: Final = (
+    click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
+    TO,
+    MANIFEST,
+    *_RECIPE,
     click.option(
         "--datetime", metavar="TIME", help="When the scene was taken: 2024-05-01T10:20:30Z."
     ),
-    click.option("--collection", metavar="ID", help="The STAC collection of the item."),
     click.option("--engine", type=click.Choice(["threads"]), default="threads", show_default=True),
     click.option(
         "--workers", type=POSITIVE, help="Threads at once.  [default: one a core, at most 8]"
@@ -66,13 +75,23 @@ _PROCESS: Final = (
         show_default=True,
         help="At most 200.",
     ),
+    STRICT,
     click.option("--dry-run", is_flag=True, help="Print the plan and write nothing."),
 )
 
 
 def process_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the source, the place and everything that decides the mosaic."""
-    for option in reversed(_PROCESS):
+    return _with(_PROCESS, command)
+
+
+def recipe_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what decides any scene's mosaic, beside the scene itself."""
+    return _with(_RECIPE, command)
+
+
+def _with(options: Sequence[Any], command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
 

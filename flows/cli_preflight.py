@@ -1,5 +1,7 @@
 """``scenemosaic preflight``: the engine's report as a table, or as one JSON object."""
 
+import logging
+import secrets
 import sys
 import textwrap
 from dataclasses import asdict
@@ -10,18 +12,32 @@ from flows.redact import public_manifest
 from flows.report import error_json
 from scenemosaic.manifests import open_manifest
 from scenemosaic.preflight.full import Effort, run_preflight
-from scenemosaic.preflight.report import Cleanup, Report, Result
+from scenemosaic.preflight.policy import PolicyFinding, check_policy
+from scenemosaic.preflight.report import Cleanup, Report, Result, Verdict
+from scenemosaic.retry import RetryPolicy, system_effects
 from scenemosaic.roots import default_manifest, parse_manifest, parse_root
 from scenemosaic.stores import open_store
+from scenemosaic.stores.port import Store
 
 _MANY = 5
 _WIDTH = 100
 
+_log = logging.getLogger(__name__)
+
 
 def preflight(
-    to: str, manifest: str | None, rounds: int, deadline_s: float, console: Console
+    to: str,
+    manifest: str | None,
+    rounds: int,
+    deadline_s: float,
+    console: Console,
+    *,
+    policy: bool = False,
 ) -> int:
-    """Race store and manifest; 0 where every condition that jobs rely on is enforced."""
+    """Race store and manifest; 0 where every condition that jobs rely on is enforced.
+
+    With ``policy`` also warn where a plain write to the ledger's prefix is accepted.
+    """
     root = parse_root(to)
     url = parse_manifest(manifest or default_manifest(root)).url
     effort = Effort(rounds=rounds, deadline_s=deadline_s)
@@ -31,17 +47,31 @@ def preflight(
         report = run_preflight(
             store, rows, effort, progress=lambda title, share: meter.update(share, title)
         )
+        found = _policy(store) if policy else None
     finally:
         meter.close()
         store.close()
         rows.close()
-    return _answered(report, public_manifest(url), console)
+    return _answered(report, found, public_manifest(url), console)
 
 
-def _answered(report: Report, manifest: str, console: Console) -> int:
+def _policy(store: Store) -> PolicyFinding:
+    found = check_policy(store, secrets.token_hex(16), RetryPolicy(), system_effects())
+    if found.verdict is Verdict.IGNORED:
+        _log.warning(
+            "%s; no policy denies it, so that other programs can write over a ledger. "
+            "Put the bucket policy there that `scenemosaic policy ROOT` prints",
+            found.seen,
+        )
+    return found
+
+
+def _answered(report: Report, policy: PolicyFinding | None, manifest: str, console: Console) -> int:
     value, error = as_json(report, manifest), report.error()
+    value |= {} if policy is None else {"policy": policy.to_json()}
     if error is None or not console.as_json:
-        console.answer(value, as_text(report, manifest))
+        lines = [] if policy is None else [f"policy    {policy.verdict.value}: {policy.seen}"]
+        console.answer(value, "\n".join([as_text(report, manifest), *lines]))
     return 0 if error is None else console.fail(error, value | error_json(error))
 
 

@@ -1,23 +1,24 @@
 """``scenemosaic process``: plan and check first, Prefect only once there is work for it."""
 
+import gc
 import logging
-import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from flows import plan_text
 from flows.console import Console, shown
+from flows.in_process import quiet_prefect
 from flows.limits import Limits
 from flows.preparing import prepare_job
 from flows.progress import Progress, in_bytes, in_seconds
-from flows.redact import public_manifest, public_source
 from flows.report import ProcessReport, Stage
+from flows.runs import command_run
 from flows.server import PrefectUnavailable, configured_api, ensure_api
-from flows.session import ACTIVE, Session
+from flows.session import Session
 from flows.stopwatch import Stopwatch
 from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.job import JobSpec, PlanOptions, Run
+from scenemosaic.job import JobSpec, PlanOptions
+from scenemosaic.trail import Trace
 
 _log = logging.getLogger(__name__)
 
@@ -42,17 +43,22 @@ def dry_run(request: Request, console: Console) -> int:
 
 def process(request: Request, console: Console) -> int:
     """Carry out the job and answer; the exit code. Raises SceneMosaicError before it begins."""
+    report = carry_out(request, console)
+    if report.error is not None:
+        return console.fail(report.error, report.to_json())
+    console.answer(report.to_json(), as_text(report))
+    return report.exit_code
+
+
+def carry_out(request: Request, console: Console) -> ProcessReport:
+    """Carry out the job. Raises SceneMosaicError before it begins."""
     watch = Stopwatch()
     progress = console.progress()
     try:
         report = _report(request, progress, watch)
     finally:
         progress.close()
-    report = replace(report, seconds=watch.seconds)
-    if report.error is not None:
-        return console.fail(report.error, report.to_json())
-    console.answer(report.to_json(), as_text(report))
-    return report.exit_code
+    return replace(report, seconds=watch.seconds)
 
 
 def _report(request: Request, progress: Progress, watch: Stopwatch) -> ProcessReport:
@@ -65,12 +71,13 @@ def _report(request: Request, progress: Progress, watch: Stopwatch) -> ProcessRe
         return ProcessReport(
             spec.plan.job_id, count, 0, count, (), watch.seconds, mosaic, None, tuple(watch.stages)
         )
+    trace = Trace()
     if mosaic is None:
-        name = f"cli-{uuid.uuid4()}"
-        prepare_job(spec, Run(run_id=name, written_by=name), progress.say)
+        run = command_run(strict_history=request.limits.strict_history)
+        trace = prepare_job(spec, run, progress.say)
     planned_s = watch.seconds
     ensure_api(progress.say)
-    report = _run_flow(request, Session(spec, progress, prepared=mosaic is None))
+    report = _run_flow(request, Session(spec, progress, mosaic is None, trace))
     around_s = watch.seconds - planned_s - sum(stage.seconds for stage in report.stages)
     stages = (*watch.stages, Stage("Prefect", around_s), *report.stages)
     return replace(report, stages=stages)
@@ -83,24 +90,16 @@ def _plan(request: Request) -> JobSpec:
 def _run_flow(request: Request, session: Session) -> ProcessReport:
     import httpx
 
-    from flows.process import process_scene
+    from flows.planned_run import process_planned
 
-    _quiet_prefect()
-    token = ACTIVE.set(session)
+    # What imports made stays: from here on the collector need not walk it, and may come often.
+    gc.freeze()
+    gc.set_threshold(10_000)
+    quiet_prefect()
     try:
-        state = process_scene(
-            _public(request.sources),
-            session.spec.root,
-            public_manifest(session.spec.manifest),
-            request.options,
-            request.limits.workers,
-            request.limits.windows_per_task,
-            return_state=True,
-        )
+        state = process_planned(session, request.limits, request.options)
     except httpx.TransportError as error:
         return _unrecorded(session, error)
-    finally:
-        ACTIVE.reset(token)
     return _value(state.result(raise_on_failure=False))
 
 
@@ -114,30 +113,12 @@ def _unrecorded(session: Session, error: Exception) -> ProcessReport:
     return session.reports[-1]
 
 
-def _public(sources: Sequence[str]) -> list[str]:
-    """Flow parameters are kept and shown by Prefect: the session holds what is really opened."""
-    return [public_source(source) for source in sources]
-
-
 def _value(result: object) -> ProcessReport:
     if isinstance(result, ProcessReport):
         return result
     if isinstance(result, BaseException):
         raise result
     raise SceneMosaicError(f"the flow returned {type(result).__name__}, which is a bug")
-
-
-class _NotRoutine(logging.Filter):
-    """Runs and their ends are in Prefect's records; here the command says them its own way."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        routine = record.name.startswith(("prefect.flow_runs", "prefect.task_runs"))
-        return not routine and record.levelno >= logging.WARNING
-
-
-def _quiet_prefect() -> None:
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(_NotRoutine())
 
 
 def as_text(report: ProcessReport) -> str:

@@ -17,10 +17,14 @@ def default_workers() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many threads work at once, and how many windows a task run handles (None: automatic)."""
+    """How many threads work at once, and how many windows a task run handles (None: automatic).
+
+    ``strict_history``: refuse to create a key that once held something.
+    """
 
     workers: int
     windows_per_task: int | None = None
+    strict_history: bool = False
 
     def __post_init__(self) -> None:
         if self.workers < 1:

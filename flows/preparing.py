@@ -8,9 +8,10 @@ from scenemosaic.commit import retrying
 from scenemosaic.errors import IncompleteError
 from scenemosaic.job import JobSpec, Run
 from scenemosaic.session import open_session
+from scenemosaic.trail import Trace
 
 
-def prepare_job(spec: JobSpec, run: Run, say: Callable[[str], None]) -> None:
+def prepare_job(spec: JobSpec, run: Run, say: Callable[[str], None]) -> Trace:
     """Make table or schema where missing, saying so, and publish ``plan.json``.
 
     Raises StoreError where manifest or root cannot be written.
@@ -18,7 +19,7 @@ def prepare_job(spec: JobSpec, run: Run, say: Callable[[str], None]) -> None:
     _find_root(spec)
     if job.prepare(spec):
         say(f"made the manifest {public_manifest(spec.manifest)}")
-    job.publish_plan(spec, run)
+    return job.publish_plan(spec, run)
 
 
 def _find_root(spec: JobSpec) -> None:

@@ -1,65 +1,98 @@
-"""The flow ``process-scene``: plan, mapped window batches, gap check, assembly."""
+"""The flow ``process-scene``: plan, mapped window batches, gap check, assembly.
 
-import uuid
+No postponed annotations in here: Prefect reads them as they stand.
+"""
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 
+from blocks.mosaic_recipe import RecipeFields
+from flows.checked import checked
 from flows.limits import Limits, default_workers
-from flows.observed import show_outcomes
+from flows.observed import show
+from flows.parameters import (
+    Manifest,
+    RecipeBlock,
+    Sources,
+    Store,
+    Taken,
+    To,
+    WindowsPerTask,
+    Workers,
+    options_of,
+)
+from flows.places import planned, recorded_place
 from flows.report import ProcessReport
+from flows.run_names import process_run
+from flows.runs import flow_run
 from flows.scene_run import run_scene
 from flows.session import ACTIVE, Session, Silent
 from flows.states import error_state, final_state
 from flows.stopwatch import Stopwatch
-from scenemosaic import job
+from flows.watched import watched
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.job import Run
-from scenemosaic.planning import PlanOptions
+from scenemosaic.job import JobSpec
 
 
-@flow(name="process-scene", persist_result=False)
+@flow(
+    name="process-scene",
+    flow_run_name=process_run,
+    persist_result=False,
+    validate_parameters=False,  # by checked
+)
+@checked
 def process_scene(
-    sources: list[str],
-    to: str,
-    manifest: str | None = None,
-    options: PlanOptions | None = None,
-    workers: int | None = None,
-    windows_per_task: int | None = None,
+    sources: Sources,
+    to: To = None,
+    manifest: Manifest = None,
+    store: Store = None,
+    recipe: RecipeFields | None = None,
+    recipe_block: RecipeBlock = None,
+    taken: Taken = None,
+    workers: Workers = None,
+    windows_per_task: WindowsPerTask = None,
+    strict_history: bool = False,
 ) -> "State[ProcessReport]":
     """Turn one scene into a mosaic COG, each output written at most once.
 
     Args:
-        sources: Paths or URIs of the scene's rasters.
-        to: The root: a folder, file:///folder or s3://bucket/prefix.
-        manifest: The manifest's URL; left out, the root's default.
-        options: Window size, block size, compression, resampling, date, collection.
+        sources: Paths or URIs of the scene's rasters, as the machine that runs it sees them.
+        to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
+        manifest: The manifest's URL, without a password; left out, the root's or the store's own.
+        store: The name of a Scene Store block, instead of to.
+        recipe: How the mosaic is made; left out, deflate, windows that suit the scene.
+        recipe_block: The name of a Mosaic Recipe block, instead of recipe.
+        taken: The day on which the scene was taken, where it does not say so itself.
         workers: Threads that work at once; left out, one a core and at most 8.
         windows_per_task: Windows a task run handles; left out, about two seconds of work.
+        strict_history: Refuse to write where something once stood and was deleted.
     """
     watch = Stopwatch()
     try:
-        limits = Limits(workers or default_workers(), windows_per_task)
+        limits = Limits(workers or default_workers(), windows_per_task, strict_history)
         session = ACTIVE.get()
         if session is None:
             with watch.stage("plan", Silent()):
-                spec = job.plan_job(sources, to, manifest, options or PlanOptions())
-            session = Session(spec, Silent())
+                session = Session(
+                    _plan(sources, (to, manifest, store), recipe, recipe_block, taken), Silent()
+                )
     except SceneMosaicError as error:
         return error_state(error, error)
-    report = run_scene(session, _run(), limits, watch)
+    with watched(session) as seen:
+        report = run_scene(seen, flow_run(strict_history=strict_history), limits, watch)
     session.reports.append(report)
-    show_outcomes(report)
-    get_run_logger().info("job %s: %s %s", report.job_id, report.summary, report.counters)
+    show(session.spec, report)
+    get_run_logger().info("job %s: %s %s", report.job_id, report.summary, report.totals)
     return final_state(report)
 
 
-def _run() -> Run:
-    context = FlowRunContext.get()
-    if context is None or context.flow_run is None:
-        name = str(uuid.uuid4())
-    else:
-        name = str(context.flow_run.id)
-    return Run(run_id=name, written_by=name)
+def _plan(
+    sources: list[str],
+    where: tuple[str | None, str | None, str | None],
+    recipe: RecipeFields | None,
+    recipe_block: str | None,
+    taken: Taken,
+) -> JobSpec:
+    place = recorded_place(*where)
+    return planned(sources, place, options_of(recipe, recipe_block, taken))

@@ -136,6 +136,13 @@ class Progress:
         share = done_bytes / total_bytes if total_bytes else 1.0
         self._meter.update(share, f"{in_bytes(done_bytes)} of {in_bytes(total_bytes)}")
 
+    def verified(self, stage: str, done: int, total: int) -> None:
+        """How far a verification is, in windows and then in bytes of the mosaic."""
+        if stage == "mosaic":
+            self.copied(done, total)
+        else:
+            self._meter.update(done / max(total, 1), f"{done} of {total} {stage}")
+
     def copied_rows(self, done: int, total: int) -> None:
         """The same for rows of pixels."""
         self._meter.update(done / max(total, 1), f"{done} of {total} rows")

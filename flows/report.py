@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from scenemosaic.errors import ConflictError, SceneMosaicError
+from scenemosaic.metrics import REFUSALS
+from scenemosaic.outcome import COUNTERS, Outcome
 
 if TYPE_CHECKING:
     from scenemosaic.job import MosaicResult
@@ -21,7 +23,9 @@ class Stage:
 class ProcessReport:
     """Counts of windows (they add up to ``windows``), the mosaic, and what went wrong, if anything.
 
-    ``seconds`` is wall time from the start of planning.
+    ``counters`` are of windows, ``objects`` of everything else that was committed: plan,
+    mosaic, preview, item. ``seconds`` is wall time from the start of planning. ``wrote`` names
+    the windows that this run wrote.
     """
 
     job_id: str
@@ -34,6 +38,24 @@ class ProcessReport:
     error: SceneMosaicError | None = None
     stages: tuple[Stage, ...] = ()
     counters: dict[str, int] = field(default_factory=dict)
+    objects: dict[str, int] = field(default_factory=dict)
+    wrote: tuple[str, ...] = ()
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Every outcome by name. Windows' and other objects' outcomes stay apart: the former
+
+        add up to ``windows``. What commits met on the way is added up.
+        """
+        windows = {"written": self.written, "already_present": self.already_present}
+        outcomes = [outcome.value.replace("-", "_") for outcome in Outcome]
+        apart = {f"objects_{name}": self.objects.get(name, 0) for name in outcomes}
+        met = {name: self._met(name) for name in (*COUNTERS, "diverged")}
+        named = {REFUSALS if name == "refused" else name: count for name, count in met.items()}
+        return windows | {"missing": len(self.missing)} | named | apart
+
+    def _met(self, name: str) -> int:
+        return self.counters.get(name, 0) + self.objects.get(name, 0)
 
     @property
     def exit_code(self) -> int:
@@ -71,6 +93,7 @@ class ProcessReport:
             "item": None if self.mosaic is None else self.mosaic.item,
             "preview": None if self.mosaic is None else self.mosaic.preview,
             "seconds": round(self.seconds, 3),
+            "counters": self.totals,
         }
         return value if self.error is None else value | error_json(self.error)
 
@@ -78,7 +101,9 @@ class ProcessReport:
 def mosaic_json(mosaic: "MosaicResult") -> dict[str, object]:
     """The ``mosaic`` object of the contract: item and preview stand beside it."""
     value: dict[str, object] = asdict(mosaic)
-    return {name: value[name] for name in value if name not in ("item", "preview")}
+    return {
+        name: value[name] for name in value if name not in ("item", "preview", "revision", "trace")
+    }
 
 
 def error_json(error: SceneMosaicError) -> dict[str, object]:

@@ -33,23 +33,36 @@ def run_scene(session: Session, run: Run, limits: Limits, watch: Stopwatch) -> P
         mosaic = _carry_out(session, run, limits, watch, tally)
     except SceneMosaicError as error:
         failure = error
+    failure = failure or _record_rest(session, run, tally)
     return tally.report(plan.job_id, mosaic, failure, tuple(watch.stages), watch.seconds)
+
+
+def _record_rest(session: Session, run: Run, tally: Tally) -> SceneMosaicError | None:
+    """The fault that still keeps records out of the audit log, if any does."""
+    try:
+        job.record_rest(session.spec, run, tally.unrecorded)
+    except SceneMosaicError as error:
+        return error
+    return None
 
 
 def _carry_out(
     session: Session, run: Run, limits: Limits, watch: Stopwatch, tally: Tally
 ) -> MosaicResult:
     spec, observer = session.spec, session.observer
+    tally.trace(session.trace)
     if not session.prepared:
         if (mosaic := job.finished(spec)) is not None:
             return mosaic
-        prepare_job(spec, run, _log.info)
+        tally.trace(prepare_job(spec, run, _log.info))
     with watch.stage("windows", observer):
         _commit_missing(spec, run, limits, tally)
     with watch.stage("gap check", observer):
         tally.check(job.find_gaps(spec))
     with watch.stage("assembly", observer):
-        return assemble_mosaic(spec, run, observer.copied)
+        mosaic = assemble_mosaic(spec, run, observer.copied)
+    tally.trace(mosaic.trace)
+    return mosaic
 
 
 def _commit_missing(spec: JobSpec, run: Run, limits: Limits, tally: Tally) -> None:
@@ -100,7 +113,7 @@ def _cancel_waiting(futures: list[PrefectFuture[Any]]) -> None:
 def _add(result: BatchResult, tally: Tally) -> None:
     for outcome in result.outcomes:
         tally.add(outcome)
-    tally.count(result.counters)
+    tally.count(result.counters, result.unrecorded)
 
 
 def _named(failure: Exception) -> Exception:

@@ -20,6 +20,7 @@ ANSWER_S: Final = 30.0
 STARTING: Final = "starting Prefect's temporary server (takes about 5 to 20 s) …"
 _SCRIPT: Final = Path(__file__).with_name("temporary_server.py")
 _API: Final = "PREFECT_API_URL"
+_TEMPORARY: Final = "SCENEMOSAIC_TEMPORARY_API_URL"
 _DEFAULTS: Final = {
     # Prefect counts imports and first runs unless told not to; our commands call nobody.
     "DO_NOT_TRACK": "1",
@@ -131,10 +132,25 @@ def _use(url: str) -> None:
     """Make ``url`` this process's API, in every thread."""
     from prefect.context import refresh_global_settings_context
 
-    os.environ[_API] = url
+    os.environ[_API] = os.environ[_TEMPORARY] = url
     # Nobody will ever look at this server: logs and heartbeats would be sent for nothing.
     os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")
     refresh_global_settings_context()
+
+
+def is_temporary() -> bool:
+    """Whether this process's API is one that ends with it: what it records, nobody reads."""
+    return os.environ.get(_API, "") == os.environ.get(_TEMPORARY)
+
+
+def answers(url: str) -> bool:
+    """Whether a healthy API is there by now."""
+    import httpx
+
+    try:
+        return httpx.get(f"{url}/health", timeout=ANSWER_S, trust_env=False).is_success
+    except httpx.TransportError:
+        return False
 
 
 def _answering(url: str) -> str:
@@ -142,7 +158,8 @@ def _answering(url: str) -> str:
     import httpx
 
     try:
-        httpx.get(f"{url}/health", timeout=ANSWER_S)
+        # To read the trusted certificates takes longer than the answer, and http needs none.
+        httpx.get(f"{url}/health", timeout=ANSWER_S, verify=url.startswith("https:"))
     except httpx.TransportError as error:
         raise PrefectUnavailable(
             f"Prefect's API at {_public(url)} does not answer ({error}): "

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from flows.report import ProcessReport
 from scenemosaic.job import JobSpec, WindowOutcome
+from scenemosaic.trail import Trace
 
 
 class Observer(Protocol):
@@ -44,13 +45,15 @@ class Silent:
 class Session:
     """A planned job, and who watches it.
 
-    ``prepared``: it was not finished a moment ago, and its plan is published.
+    ``prepared``: it was not finished a moment ago, and its plan was published, as ``trace``
+    says.
     ``reports`` is given the run's report, which outlives an API that went away.
     """
 
     spec: JobSpec
     observer: Observer
     prepared: bool = False
+    trace: Trace = field(default_factory=Trace)
     reports: list[ProcessReport] = field(default_factory=list)
 
 

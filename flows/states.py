@@ -1,5 +1,8 @@
 """The final state of a ``process-scene`` run, named by what happened."""
 
+import logging
+from typing import Any
+
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
@@ -19,14 +22,17 @@ def final_state(report: ProcessReport) -> State[ProcessReport]:
     return Completed(name=_completed_name(report), message=report.summary, data=report)
 
 
-def error_state(
-    error: SceneMosaicError, data: ProcessReport | SceneMosaicError
-) -> State[ProcessReport]:
+def error_state(error: SceneMosaicError, data: object) -> State[Any]:
     """The state of a run that ended in ``error``: a conflict is Completed, a fault is Failed."""
+    state = Completed if isinstance(error, ConflictError) else Failed
+    return state(name=state_name(error), message=str(error), data=data)
+
+
+def state_name(error: SceneMosaicError) -> str:
+    """What the final state is called: a conflict by its kind, anything else by its group."""
     if isinstance(error, ConflictError):
-        return Completed(name=_camel(error.kind), message=str(error), data=data)
-    name = next((name for kind, name in _FAILED if isinstance(error, kind)), "StoreFault")
-    return Failed(name=name, message=str(error), data=data)
+        return _camel(error.kind)
+    return next((name for kind, name in _FAILED if isinstance(error, kind)), "StoreFault")
 
 
 def _completed_name(report: ProcessReport) -> str:
@@ -37,3 +43,15 @@ def _completed_name(report: ProcessReport) -> str:
 
 def _camel(kind: str) -> str:
     return "".join(word.capitalize() for word in kind.split("-"))
+
+
+class _NoTracebackOfNamedStates(logging.Filter):
+    """Drops what Prefect says of a run in a Failed state of ours: that state has said it all."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        named = isinstance(error, SceneMosaicError) or "result for failed state" in str(error)
+        return not (named and str(record.msg).startswith("Engine execution exited"))
+
+
+logging.getLogger("prefect.flow_runs").addFilter(_NoTracebackOfNamedStates())

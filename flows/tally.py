@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from flows.report import ProcessReport, Stage
 from flows.session import Observer
+from scenemosaic.audit import Record
 from scenemosaic.errors import IncompleteError, SceneMosaicError
 from scenemosaic.gaps import GapReport
 from scenemosaic.job import MosaicResult, WindowOutcome
+from scenemosaic.trail import Trace
 
 NAMED = 8
 
@@ -26,6 +28,8 @@ class Tally:
         self._outcomes: dict[str, WindowOutcome] = {}
         self._missing: set[str] = set()
         self._counters: Counter[str] = Counter()
+        self._objects: Counter[str] = Counter()
+        self._unrecorded: list[Record] = []
 
     def begin(self, missing: Iterable[str]) -> None:
         """``missing`` are the names without a row as the run begins."""
@@ -44,10 +48,22 @@ class Tally:
         if known is None:
             self._observer.window(outcome)
 
-    def count(self, counters: Mapping[str, int]) -> None:
-        """Add a batch's counters."""
+    def count(self, counters: Mapping[str, int], unrecorded: Iterable[Record] = ()) -> None:
+        """Add a batch's counters, and what it could not record."""
         with self._lock:
             self._counters.update(counters)
+            self._unrecorded.extend(unrecorded)
+
+    def trace(self, trace: Trace) -> None:
+        """Add what commits of other objects came to: plan, mosaic, preview, item."""
+        with self._lock:
+            self._objects.update(trace.counters)
+            self._unrecorded.extend(trace.unrecorded)
+
+    @property
+    def unrecorded(self) -> tuple[Record, ...]:
+        """What is not in the audit log yet."""
+        return tuple(self._unrecorded)
 
     def check(self, gaps: GapReport) -> None:
         """Raise IncompleteError where the manifest's own gap report names a window."""
@@ -64,9 +80,9 @@ class Tally:
         seconds: float,
     ) -> ProcessReport:
         """The run as a value: written, already present and missing add up to the plan's windows."""
-        written = sum(o.outcome == "written" for o in self._outcomes.values())
         missing = tuple(sorted(self._missing))
-        written -= sum(self._is_written(name) for name in missing)
+        wrote = tuple(name for name in self._outcomes if self._is_written(name))
+        written = len(wrote)
         return ProcessReport(
             job_id=job_id,
             windows=self._windows,
@@ -78,11 +94,12 @@ class Tally:
             error=error,
             stages=stages,
             counters=dict(self._counters),
+            objects=dict(self._objects),
+            wrote=wrote,
         )
 
     def _is_written(self, name: str) -> bool:
-        outcome = self._outcomes.get(name)
-        return outcome is not None and outcome.outcome == "written"
+        return name not in self._missing and self._outcomes[name].outcome == "written"
 
     def _gap_text(self, gaps: GapReport) -> str:
         names = [self._with_reason(name) for name in gaps.missing[:NAMED]]

@@ -5,14 +5,20 @@ a lost race is a value, a lost reply is resolved by reading back, and nothing is
 ever taken as written, or as not written, without proof.
 """
 
-import enum
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import partial
 
-from scenemosaic.errors import ForeignObject, PermanentStoreError, TransientStoreError
+from scenemosaic.errors import (
+    ForeignObject,
+    PermanentStoreError,
+    SceneMosaicError,
+    TransientStoreError,
+)
 from scenemosaic.manifests.port import Existing, Inserted, Manifest, Row
 from scenemosaic.metrics import count_refusal
+from scenemosaic.outcome import COUNTERS, Committed, Outcome
+from scenemosaic.refusal import Refusal, refusal
 from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying, system_effects
 from scenemosaic.stores.port import (
     Answer,
@@ -31,6 +37,7 @@ __all__ = [
     "Committed",
     "Effects",
     "Outcome",
+    "Refusal",
     "RetryPolicy",
     "commit_composed",
     "commit_object",
@@ -40,38 +47,7 @@ __all__ = [
     "system_effects",
 ]
 
-COUNTERS = ("refused", "own_write_recovered", "conflict_409_retried", "ambiguous")
-
 _log = logging.getLogger(__name__)
-
-
-class Outcome(enum.Enum):
-    """What a commit came to. The last two belong to IfMatch."""
-
-    WRITTEN = "written"
-    ALREADY_PRESENT = "already-present"
-    SUPERSEDED = "superseded"
-    TARGET_GONE = "target-gone"
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """An outcome, the object as stored (None only for TARGET_GONE) and what it took.
-
-    ``counters`` has exactly the names in :data:`COUNTERS`; treat it as read-only.
-    ``info`` of a write that was answered at once carries what was sent.
-    """
-
-    outcome: Outcome
-    info: ObjectInfo | None
-    counters: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
-
-    @property
-    def stored(self) -> ObjectInfo:
-        """The object as stored. Raises PermanentStoreError where the target was gone."""
-        if self.info is None:
-            raise PermanentStoreError("nothing is stored: the object that was to change is gone")
-        return self.info
 
 
 def commit_object(
@@ -171,8 +147,19 @@ class _Attempt:
         self._effects = effects
         self._pacer = Pacer(policy, effects)
         self._counters = dict.fromkeys(COUNTERS, 0)
+        self._refusals: list[Refusal] = []
 
     def run(self, write: Callable[[], WriteResult], *, read_back_at_once: bool) -> Committed:
+        witness = self._effects.witness
+        witness.before(self._key, self._condition)
+        try:
+            done = self._run(write, read_back_at_once)
+        except SceneMosaicError:
+            witness.failed(self._refusals)
+            raise
+        return witness.after(done, self._condition)
+
+    def _run(self, write: Callable[[], WriteResult], read_back_at_once: bool) -> Committed:
         while True:
             done, why, retry_after_s = self._try(write, read_back_at_once)
             if done is None and not self._pacer.again(retry_after_s):
@@ -199,24 +186,27 @@ class _Attempt:
                 self._counters["conflict_409_retried"] += 1
                 return None
             case Answer.REFUSED:
-                self._count_refusal()
-                return self._read_back()
+                self._count_refusal(result)
+                return self._read_back(refused=True)
             case Answer.GONE:
-                return self._gone()
+                return self._gone(result)
 
-    def _gone(self) -> Committed:
+    def _gone(self, result: WriteResult) -> Committed:
         if isinstance(self._condition, IfAbsent):
             raise PermanentStoreError(f"{self._uri}: the store answered a create with 404")
-        self._count_refusal()
+        self._count_refusal(result)
         self._log_refusal("target gone")
         return self._committed(Outcome.TARGET_GONE, None)
 
-    def _read_back(self) -> Committed | None:
+    def _read_back(self, *, refused: bool = False) -> Committed | None:
         """The outcome as the stored object shows it; None where it shows nothing yet."""
-        stored = retrying(lambda: self._store.head(self._key), self._policy, self._effects)
+        stored = retrying(partial(self._store.head, self._key), self._policy, self._effects)
+        own = stored is not None and self._is_own_write(stored)
+        if refused:
+            self._refusals[-1] = self._refusals[-1].by(stored, own=own)
         if stored is None or self._is_target(stored):
             return None
-        if self._is_own_write(stored):
+        if own:
             self._counters["own_write_recovered"] += 1
             return self._committed(Outcome.WRITTEN, stored)
         if not is_ours(stored, self._metadata):
@@ -246,9 +236,11 @@ class _Attempt:
         )
 
     def _committed(self, outcome: Outcome, info: ObjectInfo | None) -> Committed:
-        return Committed(outcome, info, dict(self._counters))
+        return Committed(outcome, info, dict(self._counters), tuple(self._refusals))
 
-    def _count_refusal(self) -> None:
+    def _count_refusal(self, result: WriteResult) -> None:
+        now, request_id = self._effects.now(), result.request_id
+        self._refusals.append(refusal(self._key, self._condition, request_id, self._metadata, now))
         self._counters["refused"] += 1
         count_refusal("store")
 

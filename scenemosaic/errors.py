@@ -22,6 +22,12 @@ class InputError(SceneMosaicError):
     exit_code = 2
 
 
+class SourceChanged(InputError):
+    """A source is not what the job pinned any more."""
+
+    kind = "source-changed"
+
+
 class IncompleteError(SceneMosaicError):
     """Run again or repair: a window is missing or failed, or verification failed."""
 
@@ -54,6 +60,24 @@ class Diverged(ConflictError):
     kind = "diverged"
 
 
+class Superseded(ConflictError):
+    """Somebody else's newer version stands there; it was left as it is."""
+
+    kind = "superseded"
+
+
+class TargetGone(ConflictError):
+    """What was to be replaced is gone: somebody deleted it since it was looked at."""
+
+    kind = "target-gone"
+
+
+class KeyHasHistory(ConflictError):
+    """Something stood at the key before, and the run was told not to write over that."""
+
+    kind = "key-has-history"
+
+
 class StoreError(SceneMosaicError):
     """A store, permission or network fault."""
 
@@ -75,10 +99,22 @@ class TransientStoreError(StoreError):
         return type(self), (self.args[0], self.retry_after_s)
 
 
+class Contended(TransientStoreError):
+    """Others changed an object before each of our attempts: nothing is wrong, and all is safe."""
+
+    kind = "contended"
+
+
 class PermanentStoreError(StoreError):
     """Give up: bad request, no permission, no such bucket or table."""
 
     kind = "permanent"
+
+
+class RetentionError(PermanentStoreError):
+    """A retention policy, a legal hold, a lease or an archive tier forbids it: no lost race."""
+
+    kind = "retention"
 
 
 class MissingCapability(PermanentStoreError):
@@ -91,6 +127,12 @@ class MissingSchema(PermanentStoreError):
     """The manifest's table or schema is not there: ``scenemosaic init`` makes it."""
 
     kind = "missing-schema"
+
+
+class OldSchema(MissingSchema):
+    """An earlier version made the manifest: ``scenemosaic init`` adds what it lacks."""
+
+    kind = "old-schema"
 
 
 class PreconditionsIgnored(PermanentStoreError):
@@ -109,6 +151,30 @@ class LeaseHeld(ConflictError):
     """Another run holds the permit for this work, and has not come to an end of it."""
 
     kind = "lease-held"
+
+
+class LeaseCleared(LeaseHeld):
+    """An operator cleared our lease: whatever this run still wants is not its business any more."""
+
+    kind = "lease-cleared"
+
+
+class SlotsUsedUp(ConflictError):
+    """The day's slots are used up; tomorrow there are others."""
+
+    kind = "slots-used-up"
+
+
+class NotApproved(ConflictError):
+    """A person said no, nobody answered in time, or what was approved is not what stands now."""
+
+    kind = "not-approved"
+
+
+class LedgerLost(ConflictError):
+    """A ledger is gone, or an older copy of itself: it guards nothing until it is restored."""
+
+    kind = "ledger-lost"
 
 
 class ClaimLost(LeaseHeld):

@@ -4,26 +4,29 @@ import hashlib
 import logging
 from collections.abc import Sequence
 
-from scenemosaic import gaps, keys
+from scenemosaic import audit, gaps, keys
+from scenemosaic.audit import Record
 from scenemosaic.commit import (
-    Outcome,
     RetryPolicy,
     commit_object,
     retrying,
     system_effects,
 )
-from scenemosaic.errors import InputError, MissingSchema
+from scenemosaic.errors import InputError, MissingSchema, OldSchema
 from scenemosaic.gaps import GapReport
-from scenemosaic.plan import MAX_PLAN_BYTES, load_plan
+from scenemosaic.item import read_item
+from scenemosaic.places import Place, place_at
+from scenemosaic.plan import MAX_PLAN_BYTES, Plan, load_plan
 from scenemosaic.planning import PlanOptions, survey
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
 from scenemosaic.publish import MosaicResult, assemble
 from scenemosaic.published import head, result, standing
-from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.reading_env import reading_as
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent
+from scenemosaic.trail import Trace, trail
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
 
 _log = logging.getLogger(__name__)
@@ -40,11 +43,14 @@ __all__ = [
     "commit_windows",
     "find_gaps",
     "finished",
+    "load_at",
     "load_job",
     "missing_windows",
+    "plan_at",
     "plan_job",
     "prepare",
     "publish_plan",
+    "record_rest",
 ]
 
 
@@ -55,31 +61,39 @@ def plan_job(
 
     What was noticed and handled is logged as a warning.
     """
-    place, rows = _place(root, manifest)
-    scene = survey(sources, options)
+    return plan_at(sources, place_at(root, manifest), options)
+
+
+def plan_at(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSpec:
+    """The same for a place that says how store and manifest are reached."""
+    with reading_as(place.store):
+        scene = survey(sources, options)
     for note in scene.notes:
         _log.warning("%s", note)
-    return JobSpec(scene.plan, scene.locations, place, rows)
+    return _spec(scene.plan, scene.locations, place)
+
+
+def _spec(plan: Plan, locations: tuple[str, ...], place: Place) -> JobSpec:
+    store, rows = place.store, place.manifest
+    return JobSpec(plan, locations, store.root, rows.url, store.access, rows.access)
 
 
 def load_job(job_id: str, root: str, manifest: str | None) -> JobSpec:
     """A job by its ID, from ``plan.json`` under the root; its sources' places are not known."""
-    place, rows = _place(root, manifest)
-    store, key = open_store(place), keys.plan_key(keys.check_job_id(job_id))
-    policy, effects = RetryPolicy(), system_effects()
+    return load_at(job_id, place_at(root, manifest))
+
+
+def load_at(job_id: str, place: Place) -> JobSpec:
+    """The same for a place that says how store and manifest are reached."""
+    store = open_store(place.store.root, place.store.access)
+    key, policy, effects = keys.plan_key(keys.check_job_id(job_id)), RetryPolicy(), system_effects()
     info = retrying(lambda: store.head(key), policy, effects)
     if info is None:
         raise InputError(f"{store.uri} holds no job {job_id}: {key} is not there")
     if info.size_bytes > MAX_PLAN_BYTES:
         raise InputError(f"{store.object_uri(key)} is too large for a plan: {info.size_bytes}")
-    return JobSpec(
-        load_plan(retrying(lambda: store.get(key), policy, effects), job_id), (), place, rows
-    )
-
-
-def _place(root: str, manifest: str | None) -> tuple[str, str]:
-    place = parse_root(root)
-    return place.uri, parse_manifest(manifest or default_manifest(place)).url
+    plan = load_plan(retrying(lambda: store.get(key), policy, effects), job_id)
+    return _spec(plan, (), place)
 
 
 def prepare(spec: JobSpec) -> bool:
@@ -95,18 +109,29 @@ def prepare(spec: JobSpec) -> bool:
     return made
 
 
-def publish_plan(spec: JobSpec, run: Run) -> Outcome:
+def publish_plan(spec: JobSpec, run: Run) -> Trace:
     """Put ``plan.json``, the first object of a job, so that its ID can be looked up."""
-    session = open_session(spec)
+    with trail(open_session(spec), spec.plan.job_id, run) as found:
+        _put_plan(found.session, spec, run)
+    return found.trace
+
+
+def record_rest(spec: JobSpec, run: Run, records: Sequence[Record]) -> None:
+    """Append to the audit log what an earlier fault kept out of it, once.
+
+    Raises StoreError where the fault goes on.
+    """
+    audit.append(open_session(spec), spec.plan.job_id, run, records, repeated=True)
+
+
+def _put_plan(session: Session, spec: JobSpec, run: Run) -> None:
     data = spec.plan.canonical
     digest = hashlib.sha256(data).hexdigest()
     body = Body(
         data, digest, "application/json", session.metadata(spec, run, "plan", sha256=digest)
     )
     key = keys.plan_key(spec.plan.job_id)
-    return commit_object(
-        session.store, key, body, IfAbsent(), session.policy, session.effects
-    ).outcome
+    commit_object(session.store, key, body, IfAbsent(), session.policy, session.effects)
 
 
 def find_gaps(spec: JobSpec) -> GapReport:
@@ -125,6 +150,8 @@ def _row_names(session: Session, spec: JobSpec) -> list[str]:
     def names() -> list[str]:
         try:
             return list(session.manifest.windows(session.partitions(spec)))
+        except OldSchema:
+            raise
         except MissingSchema:  # nothing was ever committed there
             return []
 
@@ -134,16 +161,21 @@ def _row_names(session: Session, spec: JobSpec) -> list[str]:
 def finished(spec: JobSpec) -> MosaicResult | None:
     """The published mosaic of a job with no gap, or None where anything of it is missing.
 
-    Changes nothing and reads no source pixel: item.json, the mosaic's HEAD, one
-    query a shard. Raises ForeignObject where the mosaic's key holds what is not ours.
+    Changes nothing and reads no source pixel: item.json, the HEADs of the mosaic and the
+    preview to which it leads, one query a shard. Raises ForeignObject where item or mosaic
+    is not ours.
     """
     session = open_session(spec)
-    if head(session, keys.item_key(spec.plan.job_id)) is None:
+    item = read_item(session, spec)
+    if item is None:
         return None
-    mosaic = standing(session, spec, Run("", ""))
-    if mosaic is None:
+    mosaic = standing(session, spec, Run("", ""), item.revision)
+    if mosaic is None or head(session, keys.preview_key(spec.plan.job_id, item.revision)) is None:
         return None
-    names = _row_names(session, spec)
+    try:
+        names = _row_names(session, spec)
+    except OldSchema:  # preparing the job adds what it lacks
+        return None
     if keys.MOSAIC_ROW not in names or gaps.find_gaps(spec.plan.recipe.tiling(), names).missing:
         return None
-    return result(session, spec, mosaic)
+    return result(session, spec, mosaic, item.revision)

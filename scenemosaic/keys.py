@@ -8,14 +8,21 @@ from scenemosaic.errors import InputError
 TIFF_CONTENT_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 WINDOWS_PER_SHARD = 8192
 MOSAIC_ROW = "mosaic"
+MOSAIC_FILE, PREVIEW_FILE = "mosaic.tif", "preview.png"
 ASSEMBLY_CLAIM = "assembly"
 # What the short form of preflight leaves under each root and in each manifest, once.
 PROBE_KEY = "preflight/probe"
 PROBE_PARTITION = "preflight"
 PROBE_ROW = "probe"
 
+# What is published: which mosaic is meant by "the latest", and all that ever were.
+POINTER_KEY = "mosaics/latest.json"
+CATALOG_KEY = "mosaics/catalog.json"
+
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
-_OWN_PROBE_KEY = re.compile(r"preflight/[0-9a-f]{32}/[a-z0-9-]+")
+_LEDGER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_AUDIT_KEY = re.compile(r"audit/[0-9a-f]{32}/([0-9]{8,18})\.jsonl")
+_OWN_PROBE_KEY = re.compile(r"preflight/[0-9a-f]{32}/[a-z0-9-]+|ledger/preflight-[0-9a-f]{32}")
 _OWN_PROBE_PARTITION = re.compile(r"preflight@[0-9a-f]{32}")
 
 
@@ -34,16 +41,62 @@ def tile_key(job_id: str, window_name: str) -> str:
     return f"tiles/{job_id}/{window_name}.tif"
 
 
-def mosaic_key(job_id: str) -> str:
-    return f"mosaics/{job_id}/mosaic.tif"
+def revision_path(revision: int, name: str) -> str:
+    """A file of a revision, beside ``item.json``: ``mosaic.tif``, ``r1/mosaic.tif``, …"""
+    return f"r{revision}/{name}" if revision else name
 
 
-def preview_key(job_id: str) -> str:
-    return f"mosaics/{job_id}/preview.png"
+def revision_key(job_id: str, revision: int, name: str) -> str:
+    return f"mosaics/{job_id}/{revision_path(revision, name)}"
+
+
+def mosaic_key(job_id: str, revision: int = 0) -> str:
+    return revision_key(job_id, revision, MOSAIC_FILE)
+
+
+def preview_key(job_id: str, revision: int = 0) -> str:
+    return revision_key(job_id, revision, PREVIEW_FILE)
 
 
 def item_key(job_id: str) -> str:
     return f"mosaics/{job_id}/item.json"
+
+
+def ledger_key(name: str) -> str:
+    """The key of a ledger, or InputError where the name is none."""
+    if not _LEDGER.fullmatch(name):
+        raise InputError(
+            f"a ledger's name is 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter "
+            f"or digit, not {name!r:.80}"
+        )
+    return f"ledger/{name}.json"
+
+
+def ingest_key(name: str) -> str:
+    """The key of a schedule's cursor, beside the ledgers. InputError where the name is none."""
+    return ledger_key(f"ingest-{name}")
+
+
+def audit_prefix(job_id: str) -> str:
+    return f"audit/{job_id}/"
+
+
+def audit_key(job_id: str, number: int) -> str:
+    """A batch of the audit log: the only keys with a counter, from 1 on."""
+    return f"{audit_prefix(job_id)}{number:08d}.jsonl"
+
+
+def audit_number(key: str) -> int:
+    """The number in such a key; 0 where it is none."""
+    found = _AUDIT_KEY.fullmatch(key)
+    return int(found[1]) if found else 0
+
+
+def folder_of(key: str) -> str:
+    """The prefix of all keys of the key's kind and job, ``tiles/{job_id}/``; else the key."""
+    kind, _, rest = key.partition("/")
+    job_id, within_job, _ = rest.partition("/")
+    return f"{kind}/{job_id}/" if within_job else key
 
 
 def partition(job_id: str, root_uri: str, window_number: int = 0) -> str:
@@ -77,6 +130,14 @@ def job_of(key: str) -> str | None:
 def probe_prefix(token: str) -> str:
     """Where one preflight keeps its objects; ``token`` is 32 hex digits that it alone has."""
     return f"preflight/{token}/"
+
+
+def ledger_probe_key(token: str) -> str:
+    """Where ``preflight --policy`` tries a write that a bucket's policy should deny.
+
+    It lies where ledgers do, and no ledger ever has such a name.
+    """
+    return f"ledger/preflight-{token}"
 
 
 def probe_partition(token: str) -> str:

@@ -8,6 +8,8 @@ kernels weigh a repeated pixel and its original the same, so nothing changes but
 the ratio.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import rasterio
 from rasterio.enums import ColorInterp, Resampling
+from rasterio.io import DatasetWriter, MemoryFile
 
 from scenemosaic.grid import ceil_div
 
@@ -27,7 +30,8 @@ class Kernel:
     """How a level is made from the one below it.
 
     ``alpha`` is the number of the alpha band (from 1), or None; pixels that
-    nodata, mask or alpha hide do not count in average, mode and rms.
+    nodata, mask or alpha hide do not count in average, mode and rms. An alpha band
+    hides where GDAL's overviews let it: see :func:`_alpha`.
     """
 
     resampling: str
@@ -44,17 +48,15 @@ def halve(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> tuple[Pixels, Ma
     bands, height, width = pixels.shape
     shape = (ceil_div(height, 2), ceil_div(width, 2))
     resampling = Resampling[kernel.resampling]
-    with _dataset(pixels, kernel) as dataset:
+    with _dataset(pixels, mask, kernel) as dataset:
         if mask is not None:
-            dataset.write_mask(_even(mask[np.newaxis])[0])
+            halved_mask = dataset.read_masks(1, out_shape=shape, resampling=resampling)
+            mask = np.where(halved_mask > 0, 255, 0).astype(np.uint8)
+        if _reading_differs(pixels, mask, kernel):
+            dataset.build_overviews([2], resampling)
+        # An overview of just this size is read as it is.
         halved = dataset.read(out_shape=(bands, *shape), resampling=resampling)
-        if mask is not None:
-            mask = dataset.read_masks(1, out_shape=shape, resampling=resampling)
-    if kernel.alpha is not None and kernel.resampling in ("average", "rms"):
-        # GDAL's overviews leave transparent pixels out of the alpha band's own kernel too.
-        own = slice(kernel.alpha - 1, kernel.alpha)
-        halved[own], _ = halve(pixels[own], None, Kernel(kernel.resampling, nodata=0))
-    return halved, None if mask is None else np.where(mask > 0, 255, 0).astype(np.uint8)
+    return halved, mask
 
 
 def pyramid(
@@ -67,25 +69,72 @@ def pyramid(
     return made
 
 
-def _dataset(pixels: Pixels, kernel: Kernel) -> rasterio.io.DatasetWriter:
+def _reading_differs(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> bool:
+    """Whether a smaller read of GDAL's may differ from its overview.
+
+    A read takes another way wherever a chunk has nothing to hide: it rounds otherwise,
+    and leaves a mean that happens to be nodata, which an overview moves off it. But an
+    overview takes twice the time, so reads serve where the two agree: where nothing
+    hides, and for unsigned integers under a mask or a nodata of 0, which no mean of
+    others is.
+    """
+    if _alpha(pixels, mask, kernel) is not None:
+        return True
+    if pixels.dtype in (np.uint8, np.uint16, np.uint32):
+        if mask is None:
+            return kernel.nodata not in (None, 0)
+        return kernel.nodata is not None or kernel.resampling == "mode"
+    return mask is not None or kernel.nodata is not None
+
+
+def _alpha(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> int | None:
+    """The alpha band, if its own level or another's depends on it in GDAL's overviews.
+
+    It does as the first band, beside nodata or a mask, and as the last one of gray or
+    colour in 8 or 16 bits. Elsewhere it is a band as any other.
+    """
+    bands = len(pixels)
+    usual = pixels.dtype in (np.uint8, np.uint16) and bands in (2, 4) and kernel.alpha == bands
+    heeded = usual or kernel.alpha == 1 or kernel.nodata is not None or mask is not None
+    return kernel.alpha if heeded else None
+
+
+@contextmanager
+def _dataset(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> Iterator[DatasetWriter]:
     bands, height, width = pixels.shape
-    dataset = rasterio.open(
-        "level",
-        "w+",
-        driver="MEM",
-        count=bands,
-        height=height,
-        width=width,
-        dtype=pixels.dtype,
-        nodata=kernel.nodata,
-        transform=rasterio.Affine.translation(1, 1),
-    )
-    if kernel.alpha is not None:
-        kinds = [ColorInterp.undefined] * bands
-        kinds[kernel.alpha - 1] = ColorInterp.alpha
+    profile = {
+        "count": bands,
+        "height": height,
+        "width": width,
+        "dtype": pixels.dtype,
+        "nodata": kernel.nodata,
+        "transform": rasterio.Affine.translation(1, 1),
+    }
+    if kernel.nodata is None or pixels.dtype not in (np.int64, np.uint64):
+        with rasterio.open("level", "w+", driver="MEM", **profile) as dataset:
+            _fill(dataset, pixels, mask, kernel)
+            yield dataset
+        return
+    # Only a file's tag gives bands of 64-bit integers a nodata through rasterio.
+    with MemoryFile() as memory:
+        with memory.open(driver="GTiff", **profile) as dataset:
+            _fill(dataset, pixels, mask, kernel)
+        with rasterio.open(memory.name, "r+", driver="GTiff") as dataset:
+            yield dataset
+
+
+def _fill(dataset: DatasetWriter, pixels: Pixels, mask: Mask | None, kernel: Kernel) -> None:
+    alpha = _alpha(pixels, mask, kernel)
+    if alpha is not None:
+        kinds = [ColorInterp.undefined] * len(pixels)
+        kinds[alpha - 1] = ColorInterp.alpha
         dataset.colorinterp = kinds
     dataset.write(pixels)
-    return dataset
+    if mask is not None:
+        dataset.write_mask(_even(mask[np.newaxis])[0])
+    elif alpha == 1 and kernel.nodata is None:
+        # GDAL asks the first band alone whether anything hides, and then treats all alike.
+        dataset.write_mask(np.full(pixels.shape[1:], 255, np.uint8))
 
 
 def _even(pixels: Pixels) -> Pixels:

@@ -2,7 +2,8 @@
 
 ``ConditionalWritePreconditionFailed`` counts every refusal by a store or a
 manifest, preflight's own included: a counter that never moves proves nothing.
-``scenemosaic.outcomes`` counts what commits came to, by ``outcome``.
+``scenemosaic.outcomes`` counts what commits came to, by ``outcome`` and by what was
+committed (``of``: a window, or another object: plan, mosaic, preview, item).
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from opentelemetry import metrics
 
 REFUSALS = "ConditionalWritePreconditionFailed"
 OUTCOMES = "scenemosaic.outcomes"
+
+Subject = Literal["window", "object"]
 
 _meter = metrics.get_meter("scenemosaic")
 _refusals = _meter.create_counter(
@@ -27,8 +30,8 @@ def count_refusal(by: Literal["store", "manifest"]) -> None:
     _refusals.add(1, {"by": by})
 
 
-def count_outcomes(counters: Mapping[str, int]) -> None:
-    """What a batch came to, such as ``written`` or ``already_present``."""
+def count_outcomes(counters: Mapping[str, int], of: Subject = "object") -> None:
+    """What commits came to, such as ``written`` or ``already_present``."""
     for outcome, count in counters.items():
         if count:
-            _outcomes.add(count, {"outcome": outcome})
+            _outcomes.add(count, {"outcome": outcome, "of": of})

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from scenemosaic.access import ENVIRONMENT, Access
+from scenemosaic.roots import default_manifest, parse_manifest, parse_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,17 @@ class Place:
 
     store: StorePlace
     manifest: ManifestPlace
+
+
+def place_at(root: str, manifest: str | None = None) -> Place:
+    """A root reached as the environment says; its default manifest where none is given.
+
+    Raises InputError where one of them cannot be read.
+    """
+    parsed = parse_root(root)
+    return Place(StorePlace(parsed.uri), manifest_at(manifest or default_manifest(parsed)))
+
+
+def manifest_at(url: str) -> ManifestPlace:
+    """A manifest reached as the environment says. Raises InputError."""
+    return ManifestPlace(parse_manifest(url).url)

@@ -1,22 +1,31 @@
-"""Publishing: gap check, claim, mosaic, its row, preview, and item.json last."""
+"""Publishing: gap check, claim, the mosaic's revision, its row, preview, and item.json last.
+
+``item.json`` is the one pointer. What it leads to is never written again: rows that changed
+since make the next revision, and then the item is moved by If-Match.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
 from scenemosaic import gate, keys, uploads
 from scenemosaic.claims import ClaimName
-from scenemosaic.commit import Committed, commit_composed, commit_object, commit_row, retrying
+from scenemosaic.commit import Committed, Outcome, commit_object, retrying
+from scenemosaic.errors import Superseded
 from scenemosaic.held import Held
-from scenemosaic.manifests.port import Row
-from scenemosaic.mosaic.assembly import Assembled, assembled, tiles_in_order
+from scenemosaic.item import Item, read_item, read_item_to_move
+from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.mosaic.stitch import StoredTile
-from scenemosaic.preview import preview_png
-from scenemosaic.published import MosaicResult, published, result, standing
+from scenemosaic.mosaic_row import follow_item, insert_row
+from scenemosaic.published import MosaicResult, published, result
+from scenemosaic.revisions import Wanted, place_mosaic
+from scenemosaic.rows_digest import rows_digest
 from scenemosaic.session import JobSpec, Run, Session, open_session
-from scenemosaic.software import software_versions
 from scenemosaic.stac import MosaicFacts, item_json
-from scenemosaic.stores.port import Announces, Body, IfAbsent, Store
+from scenemosaic.stores.port import Announces, Body, Condition, IfAbsent, IfMatch, Store
+from scenemosaic.trail import trail
 
 __all__ = ["MosaicResult", "Progress", "assemble", "result"]
 
@@ -26,32 +35,91 @@ Progress = Callable[[int, int], None]
 # would cost more than the work that it saves; docs/adr/0009-claims.md has the figures.
 CLAIM_FROM_BYTES = 64 << 20
 CLAIM_UPLOADS_FROM_BYTES = 5 << 20  # S3 takes nothing smaller as a part: no upload stays open
+# Each turn is lost to somebody who moved the item meanwhile, and so made progress.
+_TURNS: Final = 16
 
 
-def assemble(spec: JobSpec, run: Run, progress: Progress | None = None) -> MosaicResult:
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """What is to be published over what. The item was read before the rows: who changes a
+
+    row after that will move the item after that, too.
+    """
+
+    item: Item | None
+    item_etag: str | None
+    tiles: Sequence[StoredTile]
+    rows_sha256: str
+
+    @property
+    def revision(self) -> int:
+        return self.item.revision if self.item else 0
+
+    def is_of(self, item: Item | None) -> bool:
+        """Whether the item was built from these very rows."""
+        return item is not None and item.rows_sha256 == self.rows_sha256
+
+
+def assemble(
+    spec: JobSpec, run: Run, progress: Progress | None = None, *, renew: bool = False
+) -> MosaicResult:
     """Stitch the mosaic of a job whose windows all have rows, and publish it.
 
-    Of many at once, one does what is costly; the others wait, and their outcome is
-    ``already-present``. ``progress(done, total)`` counts bytes. Raises
-    IncompleteError naming the windows without a row; nothing is written then.
+    Where one is published already, and all of it stands, nothing is written; where rows
+    were repaired since, the next revision is made. ``renew`` makes one in any case: the
+    mosaic that stands was found to be damaged. Of many at once, one does what is costly;
+    the others wait, and their outcome is ``already-present``. ``progress(done, total)``
+    counts bytes. Raises IncompleteError naming the windows without a row; nothing is
+    written then.
     """
-    session = open_session(spec)
+    with trail(open_session(spec), spec.plan.job_id, run) as found:
+        mosaic = _assemble(found.session, spec, run, progress or _silent, renew)
+    return replace(mosaic, trace=found.trace)
+
+
+def _assemble(
+    session: Session, spec: JobSpec, run: Run, progress: Progress, renew: bool
+) -> MosaicResult:
+    aim = _look_up(session, spec)
+    least = aim.revision + 1 if renew else 0
+    for _ in range(_TURNS):
+        found = _turn(session, spec, run, aim, least, progress)
+        if found is not None:
+            return found
+        aim = _look_up(session, spec)
+    uri = session.store.object_uri(keys.item_key(spec.plan.job_id))
+    raise Superseded(f"{uri} was moved by others {_TURNS} times meanwhile; run again")
+
+
+def _turn(
+    session: Session, spec: JobSpec, run: Run, aim: _Aim, least: int, progress: Progress
+) -> MosaicResult | None:
+    """The published mosaic, or None where the item was moved under way."""
+
+    def look() -> MosaicResult | None:
+        item = read_item(session, spec)
+        if item is None or not aim.is_of(item) or item.revision < least:
+            return None
+        return published(session, spec, run, item)
+
+    def work(held: Held | None) -> MosaicResult | None:
+        # Whoever waited for the claim starts from what stands now.
+        now = aim if held is None else _look_up(session, spec)
+        return _publish(session, spec, run, now, held, least, progress)
+
+    if not _is_costly(session.store, aim.tiles):
+        return look() or work(None)
+    return gate.once(session.claims(), _claim_name(session, spec), run.run_id, look, work)
+
+
+def _look_up(session: Session, spec: JobSpec) -> _Aim:
+    item, etag = read_item_to_move(session, spec)
     rows = retrying(
         lambda: list(session.manifest.rows(session.partitions(spec))),
         session.policy,
         session.effects,
     )
-    tiles = tiles_in_order(spec.plan, rows)
-
-    def look() -> MosaicResult | None:
-        return published(session, spec, run)
-
-    def work(held: Held | None) -> MosaicResult:
-        return _publish(session, spec, run, tiles, held, progress or _silent)
-
-    if not _is_costly(session.store, tiles):
-        return look() or work(None)
-    return gate.once(session.claims(), _claim_name(session, spec), run.run_id, look, work)
+    return _Aim(item, etag, tiles_in_order(spec.plan, rows), rows_digest(rows))
 
 
 def _is_costly(store: Store, tiles: Sequence[StoredTile]) -> bool:
@@ -74,101 +142,87 @@ def _publish(
     session: Session,
     spec: JobSpec,
     run: Run,
-    tiles: Sequence[StoredTile],
+    aim: _Aim,
     held: Held | None,
+    least: int,
     progress: Progress,
-) -> MosaicResult:
-    key = keys.mosaic_key(spec.plan.job_id)
-    if held is not None and held.inherited is not None:
-        uploads.end_one(session.store, key, held.inherited)
-    with (
-        assembled(tiles, spec.plan.recipe, _reader(session)) as mosaic,
-        ThreadPoolExecutor(1) as beside,
-    ):
-        preview = beside.submit(_draw, spec, mosaic)  # while the store copies
+) -> MosaicResult | None:
+    with assembled(aim.tiles, spec.plan.recipe, _reader(session)) as mosaic:
         total = mosaic.stitched.size_bytes
         progress(0, total)
-        committed = standing(session, spec, run) or _put_mosaic(session, spec, mosaic, run, held)
+        wanted = Wanted(
+            mosaic.stitched,
+            aim.rows_sha256,
+            first=max(least, aim.revision),
+            past_foreign=least > 0,
+            is_first=aim.item is None,
+        )
+        committed, revision = place_mosaic(session, spec, run, wanted, held)
         progress(total, total)
-        png = preview.result()
+        png = mosaic.preview()
+    key = committed.stored.key
     if (held is not None and not held.fresh) or committed.counters["ambiguous"]:
         uploads.end_others(session.store, key)
-    row = _row(session, spec, committed, run)
-    commit_row(session.manifest, row, session.policy, session.effects)
-    _put_small(session, spec, run, keys.preview_key(spec.plan.job_id), png, "image/png")
-    _put_item(session, spec, committed, run)
-    return result(session, spec, committed)
+    described = insert_row(session, spec, run, committed.stored)
+    preview_key = keys.preview_key(spec.plan.job_id, revision)
+    _put_small(session, spec, run, preview_key, png, "image/png", IfAbsent())
+    if not _move_item(session, spec, run, aim, committed, revision):
+        return None
+    if not described:
+        follow_item(session, spec, run, committed.stored, revision)
+    return result(session, spec, committed, revision)
 
 
 def _reader(session: Session) -> Callable[[str, int, int, str], bytes]:
     def get(key: str, offset: int, size_bytes: int, etag: str) -> bytes:
-        return retrying(
-            lambda: session.store.get(key, offset, size_bytes, etag),
-            session.policy,
-            session.effects,
-        )
+        read = partial(session.store.get, key, offset, size_bytes, etag)
+        return retrying(read, session.policy, session.effects)
 
     return get
 
 
-def _put_mosaic(
-    session: Session, spec: JobSpec, mosaic: Assembled, run: Run, held: Held | None
-) -> Committed:
-    digest = mosaic.stitched.digest
-    return commit_composed(
-        _announcing(session.store, held),
-        keys.mosaic_key(spec.plan.job_id),
-        mosaic.stitched.segments,
-        IfAbsent(),
-        keys.TIFF_CONTENT_TYPE,
-        session.metadata(spec, run, keys.MOSAIC_ROW, digest=digest),
-        session.policy,
-        session.effects,
-    )
-
-
-def _announcing(store: Store, held: Held | None) -> Store:
-    """The store, keeping each upload's ID in the claim before its first part."""
-    if held is None or not isinstance(store, Announces):
-        return store
-    return store.announcing(held.record)
-
-
-def _row(session: Session, spec: JobSpec, committed: Committed, run: Run) -> Row:
+def _move_item(
+    session: Session, spec: JobSpec, run: Run, aim: _Aim, committed: Committed, revision: int
+) -> bool:
+    """Let the item lead to this mosaic; False where it was moved elsewhere meanwhile."""
     stored = committed.stored
-    return Row(
-        partition=session.partition(spec),
-        window=keys.MOSAIC_ROW,
-        output_uri=session.store.object_uri(stored.key),
-        bytes=stored.size_bytes,
+    waived = {tile.window.name: tile.row.waiver for tile in aim.tiles if tile.row.waiver}
+    facts = MosaicFacts(
+        size_bytes=stored.size_bytes,
+        digest=stored.metadata["digest"],
         sha256=None,
-        etag=stored.etag,
-        version_id=stored.version_id,
-        blocks=None,
-        crc=(),
-        revision=1,
-        written_by=run.written_by,
-        written_at=session.now(),
-        software=software_versions(),
+        rows_sha256=aim.rows_sha256,
+        revision=revision,
+        waived=waived,
     )
+    data = item_json(spec.plan, facts)
+    if aim.item is not None and (aim.item.data == data or _leads_here(aim, aim.item, revision)):
+        return True
+    key = keys.item_key(spec.plan.job_id)
+    condition = IfAbsent() if aim.item_etag is None else IfMatch(aim.item_etag)
+    done = _put_small(session, spec, run, key, data, "application/geo+json", condition)
+    if done.outcome is Outcome.WRITTEN:
+        return True
+    item = read_item(session, spec)
+    return item is not None and _leads_here(aim, item, revision)
 
 
-def _draw(spec: JobSpec, mosaic: Assembled) -> bytes:
-    pixels, mask = mosaic.preview
-    return preview_png(pixels, mask, spec.plan.recipe.nodata, mosaic.template)
-
-
-def _put_item(session: Session, spec: JobSpec, committed: Committed, run: Run) -> None:
-    stored = committed.stored
-    facts = MosaicFacts(stored.size_bytes, stored.metadata["digest"], None)
-    item = item_json(spec.plan, facts)
-    _put_small(session, spec, run, keys.item_key(spec.plan.job_id), item, "application/geo+json")
+def _leads_here(aim: _Aim, item: Item, revision: int) -> bool:
+    return aim.is_of(item) and item.revision == revision
 
 
 def _put_small(
-    session: Session, spec: JobSpec, run: Run, key: str, data: bytes, content_type: str
-) -> None:
+    session: Session,
+    spec: JobSpec,
+    run: Run,
+    key: str,
+    data: bytes,
+    content_type: str,
+    condition: Condition,
+) -> Committed:
     sha256 = hashlib.sha256(data).hexdigest()
-    name = key.rpartition("/")[2]
+    name = key.partition(f"{spec.plan.job_id}/")[2]
+    if isinstance(condition, IfMatch):
+        name = f"{name}/{sha256[:16]}"  # of this very change
     body = Body(data, sha256, content_type, session.metadata(spec, run, name, sha256=sha256))
-    commit_object(session.store, key, body, IfAbsent(), session.policy, session.effects)
+    return commit_object(session.store, key, body, condition, session.policy, session.effects)

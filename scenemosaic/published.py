@@ -1,12 +1,16 @@
 """What is said of a published mosaic, and how to tell that one is published."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from scenemosaic import keys
 from scenemosaic.commit import Committed, Outcome, is_ours, retrying
 from scenemosaic.errors import ForeignObject
+from scenemosaic.item import Item
+from scenemosaic.manifests.port import Row
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import ObjectInfo
+from scenemosaic.trail import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,33 +26,33 @@ class MosaicResult:
     sha256: str | None
     item: str
     preview: str
+    revision: int = 0
+    trace: Trace = field(default_factory=Trace, repr=False, compare=False)
 
 
-def published(session: Session, spec: JobSpec, run: Run) -> MosaicResult | None:
-    """The job's mosaic where all of it is there, its item last; None where anything is missing."""
-    job_id = spec.plan.job_id
-    if head(session, keys.item_key(job_id)) is None:
+def published(session: Session, spec: JobSpec, run: Run, item: Item) -> MosaicResult | None:
+    """The mosaic that the item leads to, where its row describes it and its preview is there."""
+    committed = standing(session, spec, run, item.revision)
+    if committed is None:
         return None
-    committed = standing(session, spec, run)
-    partition = session.partition(spec)
-    row = retrying(
-        lambda: session.manifest.get(partition, keys.MOSAIC_ROW), session.policy, session.effects
-    )
-    if committed is None or row is None:
+    row = mosaic_row(session, spec)
+    if row is None or not describes(session, row, committed.stored):
         return None
-    return result(session, spec, committed)
+    if head(session, keys.preview_key(spec.plan.job_id, item.revision)) is None:
+        return None
+    return result(session, spec, committed, item.revision)
 
 
-def standing(session: Session, spec: JobSpec, run: Run) -> Committed | None:
-    """The mosaic's object where it stands: written, where this very run did it.
+def standing(session: Session, spec: JobSpec, run: Run, revision: int) -> Committed | None:
+    """A revision's mosaic where it stands: written, where this very run did it.
 
     Raises ForeignObject where something of others stands at its key.
     """
-    stored = head(session, keys.mosaic_key(spec.plan.job_id))
+    stored = head(session, keys.mosaic_key(spec.plan.job_id, revision))
     if stored is None:
         return None
-    wanted = session.metadata(spec, run, keys.MOSAIC_ROW)
-    if not is_ours(stored, wanted) or "digest" not in stored.metadata:
+    wanted = session.metadata(spec, run, mosaic_name(revision))
+    if not is_mosaic(stored, wanted):
         raise ForeignObject(
             f"{session.store.object_uri(stored.key)} holds an object that this pipeline did not "
             f"write (ETag {stored.etag}); move it away, or choose another root"
@@ -57,12 +61,37 @@ def standing(session: Session, spec: JobSpec, run: Run) -> Committed | None:
     return Committed(Outcome.WRITTEN if own else Outcome.ALREADY_PRESENT, stored)
 
 
+def is_mosaic(stored: ObjectInfo, wanted: Mapping[str, str]) -> bool:
+    """Whether this pipeline composed the object, for the job that ``wanted`` says."""
+    return is_ours(stored, wanted) and "digest" in stored.metadata
+
+
+def mosaic_name(revision: int) -> str:
+    """What a write-id calls a revision's mosaic."""
+    return keys.revision_path(revision, keys.MOSAIC_ROW)
+
+
+def mosaic_row(session: Session, spec: JobSpec) -> Row | None:
+    """The mosaic's row as it stands."""
+    partition = session.partition(spec)
+    return retrying(
+        lambda: session.manifest.get(partition, keys.MOSAIC_ROW), session.policy, session.effects
+    )
+
+
+def describes(session: Session, row: Row, stored: ObjectInfo) -> bool:
+    """Whether a row is about this very version of the object."""
+    said = (row.output_uri, row.bytes, row.etag, row.version_id)
+    uri = session.store.object_uri(stored.key)
+    return said == (uri, stored.size_bytes, stored.etag, stored.version_id)
+
+
 def head(session: Session, key: str) -> ObjectInfo | None:
     """What stands at a key, asked again where the store was busy."""
     return retrying(lambda: session.store.head(key), session.policy, session.effects)
 
 
-def result(session: Session, spec: JobSpec, committed: Committed) -> MosaicResult:
+def result(session: Session, spec: JobSpec, committed: Committed, revision: int) -> MosaicResult:
     """What is said of a published mosaic."""
     stored, job_id = committed.stored, spec.plan.job_id
     return MosaicResult(
@@ -74,5 +103,6 @@ def result(session: Session, spec: JobSpec, committed: Committed) -> MosaicResul
         digest=stored.metadata["digest"],
         sha256=stored.metadata.get("sha256"),
         item=session.store.object_uri(keys.item_key(job_id)),
-        preview=session.store.object_uri(keys.preview_key(job_id)),
+        preview=session.store.object_uri(keys.preview_key(job_id, revision)),
+        revision=revision,
     )

@@ -1,13 +1,15 @@
 """One configuration for reading: what boto3 takes from the environment reaches GDAL too.
 
 Endpoint, TLS, region, profile, temporary credentials (renewed by boto3),
-requester pays and anonymous access. Directory listings and side files
+requester pays and anonymous access; what a Scene Store block says of an S3 root goes before
+the environment, for sources on S3 too. Directory listings and side files
 (``.aux.xml``, ``.ovr``, ``.msk``, world files) are off: a source is one file.
 """
 
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -19,8 +21,10 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 from rasterio.session import AWSSession, DummySession
 
+from scenemosaic.access import ENVIRONMENT, Access, credentials_of
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.locations import is_s3, vsi_path
+from scenemosaic.places import StorePlace
 
 CONNECT_TIMEOUT_S: Final = 10
 READ_TIMEOUT_S: Final = 60
@@ -33,6 +37,19 @@ _BASE: Final[Mapping[str, str]] = {
     "GDAL_HTTP_MAX_RETRY": "3",
     "GDAL_HTTP_RETRY_DELAY": "1",
 }
+
+
+_by: ContextVar[Access] = ContextVar("scenemosaic_reading_by", default=ENVIRONMENT)
+
+
+@contextmanager
+def reading_as(store: StorePlace) -> Iterator[None]:
+    """In this thread, sources on S3 are reached as an S3 root is; else as the environment says."""
+    token = _by.set(store.access if store.root.startswith("s3://") else ENVIRONMENT)
+    try:
+        yield
+    finally:
+        _by.reset(token)
 
 
 @contextmanager
@@ -54,8 +71,9 @@ def gdal_options(location: str) -> dict[str, str]:
 
 
 def s3_endpoint() -> str | None:
-    """The S3 endpoint that the environment sets, as boto3 looks it up."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    """The S3 endpoint that is set, as boto3 looks it up."""
+    known = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    return _by.get().endpoint or known
 
 
 def _endpoint_options(url: str | None) -> dict[str, str]:
@@ -74,7 +92,8 @@ def _endpoint_options(url: str | None) -> dict[str, str]:
 
 
 def requester_pays() -> bool:
-    return os.environ.get("AWS_REQUEST_PAYER", "").lower() == "requester"
+    said = os.environ.get("AWS_REQUEST_PAYER", "").lower() == "requester"
+    return said or _by.get().requester_pays
 
 
 def unsigned() -> bool:
@@ -83,11 +102,11 @@ def unsigned() -> bool:
 
 def s3_client() -> Any:
     """This process's boto3 client for reading sources; safe for many threads."""
-    return _client(os.getpid(), s3_endpoint(), unsigned())
+    return _client(os.getpid(), s3_endpoint(), unsigned(), _by.get())
 
 
 @lru_cache(maxsize=4)
-def _client(pid: int, endpoint: str | None, anonymous: bool) -> Any:
+def _client(pid: int, endpoint: str | None, anonymous: bool, access: Access) -> Any:
     config = Config(
         connect_timeout=CONNECT_TIMEOUT_S,
         read_timeout=READ_TIMEOUT_S,
@@ -95,13 +114,14 @@ def _client(pid: int, endpoint: str | None, anonymous: bool) -> Any:
         s3={"addressing_style": "path"} if endpoint else None,
         signature_version=UNSIGNED if anonymous else None,
     )
-    return _boto_session(pid).client("s3", config=config, endpoint_url=endpoint)
+    return _boto_session(pid, access).client("s3", config=config, endpoint_url=endpoint)
 
 
-@lru_cache(maxsize=2)
-def _boto_session(pid: int) -> boto3.Session:
+@lru_cache(maxsize=4)
+def _boto_session(pid: int, access: Access) -> boto3.Session:
     try:
-        return boto3.Session()
+        given = credentials_of(access, boto3.Session)
+        return given or boto3.Session(region_name=access.region)
     except BotoCoreError as error:
         raise PermanentStoreError(f"AWS configuration: {error}") from error
 
@@ -111,7 +131,7 @@ def _gdal_session(location: str) -> Any:
     if not is_s3(location):
         return DummySession()
     return AWSSession(
-        session=_boto_session(os.getpid()),
+        session=_boto_session(os.getpid(), _by.get()),
         aws_unsigned=unsigned(),
         requester_pays=requester_pays(),
     )

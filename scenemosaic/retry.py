@@ -7,9 +7,11 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from scenemosaic.errors import InputError, TransientStoreError
+from scenemosaic.witness import NOBODY, Witness
 
 T = TypeVar("T")
 
@@ -28,13 +30,23 @@ class RetryPolicy:
             raise InputError(f"a retry policy needs an attempt and no negative time: {self}")
 
 
+def now_utc() -> str:
+    """The time of day, RFC 3339 in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """A monotonic clock in seconds, a sleep in seconds, and a random number in [0, 1)."""
+    """A monotonic clock in seconds, a sleep in seconds, and a random number in [0, 1).
+
+    ``now`` is the time of day, which is only ever recorded; ``witness`` is told of commits.
+    """
 
     clock: Callable[[], float]
     sleep: Callable[[float], None]
     random: Callable[[], float]
+    now: Callable[[], str] = now_utc
+    witness: Witness = NOBODY
 
 
 def system_effects() -> Effects:

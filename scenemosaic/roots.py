@@ -92,6 +92,14 @@ def parse_manifest(text: str) -> ManifestUrl:
     return ManifestUrl("sql", text)
 
 
+def holds_password(url: str) -> bool:
+    """Whether a manifest's URL holds a password, which is then not to be kept or shown."""
+    try:
+        return bool(urlsplit(url).password)
+    except ValueError:  # what it is instead, parse_manifest says
+        return False
+
+
 def _split(text: str) -> SplitResult:
     parts = urlsplit(text)
     if "@" in parts.netloc:

@@ -4,14 +4,17 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from scenemosaic import keys
+from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.claims import Claims, ClaimSettings, settings_from
 from scenemosaic.commit import Effects, RetryPolicy, system_effects
+from scenemosaic.history import Looks
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
+from scenemosaic.places import ManifestPlace, Place, StorePlace
 from scenemosaic.plan import Plan
+from scenemosaic.retry import now_utc
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
 
@@ -20,30 +23,40 @@ from scenemosaic.stores.port import Store
 class JobSpec:
     """A job and where it lives: small, picklable, without clients, pixels or credentials.
 
-    ``locations`` are the paths or URIs of the plan's sources, in its order.
+    ``locations`` are the paths or URIs of the plan's sources, in its order. Sources are reached
+    as the store is.
     """
 
     plan: Plan
     locations: tuple[str, ...]
     root: str
     manifest: str = field(repr=False)  # may hold a password
+    store_access: Access = ENVIRONMENT
+    manifest_access: Access = ENVIRONMENT
+
+    @property
+    def place(self) -> Place:
+        """Root and manifest with how each is reached."""
+        store = StorePlace(self.root, self.store_access)
+        return Place(store, ManifestPlace(self.manifest, self.manifest_access))
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a job: its ID is part of every write-id, ``written_by`` stands in the rows."""
+    """One run of a job: its ID is part of every write-id, ``written_by`` stands in the rows.
+
+    ``operator`` is who the audit log says had it done. With ``strict_history`` a key that
+    once held something is refused before it is written (:mod:`scenemosaic.history`).
+    """
 
     run_id: str
     written_by: str
+    operator: str = ""
+    strict_history: bool = False
 
     def write_id(self, name: str) -> str:
         """The write-id of an object of this run; a task's retry has the same."""
         return f"{self.run_id}/{name}"
-
-
-def now_utc() -> str:
-    """The time of day, RFC 3339 in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,7 @@ class Session:
     effects: Effects = field(default_factory=system_effects)
     now: Callable[[], str] = now_utc
     claiming: ClaimSettings = field(default_factory=ClaimSettings)
+    looks: Looks = field(default_factory=Looks, repr=False, compare=False)
 
     def claims(self) -> Claims:
         """The claims kept in this session's manifest."""
@@ -80,10 +94,18 @@ def open_session(spec: JobSpec) -> Session:
 
     ``SCENEMOSAIC_CLAIM_LEASE_S`` sets for how long a claim's holder may be silent.
     """
-    return _open(spec.root, spec.manifest)
+    return _open(spec.place)
 
 
 @functools.lru_cache(maxsize=8)
-def _open(root: str, manifest: str) -> Session:
-    claiming = settings_from(os.environ)
-    return Session(open_store(root), open_manifest(manifest), claiming=claiming)
+def _open(place: Place) -> Session:
+    return session_at(place, settings_from(os.environ))
+
+
+def session_at(place: Place, claiming: ClaimSettings | None = None) -> Session:
+    """A session of its own for a place, whose store and manifest the caller closes."""
+    return Session(
+        open_store(place.store.root, place.store.access),
+        open_manifest(place.manifest.url, place.manifest.access),
+        claiming=claiming or ClaimSettings(),
+    )

@@ -1,7 +1,8 @@
 """The STAC 1.1 item of a finished mosaic: the same bytes from every writer, no clock in it."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rasterio.crs import CRS
@@ -11,7 +12,7 @@ from scenemosaic.canonical import encode, spell_number
 from scenemosaic.crs_text import code_or_wkt
 from scenemosaic.footprint import footprint
 from scenemosaic.grid import Grid
-from scenemosaic.keys import TIFF_CONTENT_TYPE
+from scenemosaic.keys import MOSAIC_FILE, PREVIEW_FILE, TIFF_CONTENT_TYPE, revision_path
 from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
 from scenemosaic.software import software_versions
@@ -34,15 +35,22 @@ _MULTIHASH_SHA256: Final = "1220"
 
 @dataclass(frozen=True, slots=True)
 class MosaicFacts:
-    """What the item says of the mosaic's bytes; ``sha256`` is None where they were never seen."""
+    """What the item says of the mosaic; ``sha256`` is None where its bytes were never seen.
+
+    ``rows_sha256`` is the digest of the rows that it was built from (``rows_digest``),
+    ``waived`` holds each waived window's reason.
+    """
 
     size_bytes: int
     digest: str
     sha256: str | None
+    rows_sha256: str | None = None
+    revision: int = 0
+    waived: Mapping[str, str] = field(default_factory=dict)
 
 
 def item_json(plan: Plan, facts: MosaicFacts) -> bytes:
-    """The bytes of ``item.json``, to stand beside ``mosaic.tif`` and ``preview.png``.
+    """The bytes of ``item.json``, whose links lead to the files of the revision.
 
     A collection's own document is expected at ``collection.json`` in the
     directory of all mosaics.
@@ -54,9 +62,9 @@ def item_json(plan: Plan, facts: MosaicFacts) -> bytes:
         "stac_extensions": list(_EXTENSIONS),
         "id": plan.job_id,
         "geometry": geometry,
-        "properties": _properties(plan),
+        "properties": _properties(plan) | _state(facts),
         "links": [],
-        "assets": {"data": _data_asset(plan.recipe, facts), "preview": _PREVIEW},
+        "assets": {"data": _data_asset(plan.recipe, facts), "preview": _preview(facts.revision)},
     }
     if bbox is not None:
         item["bbox"] = bbox
@@ -66,7 +74,20 @@ def item_json(plan: Plan, facts: MosaicFacts) -> bytes:
     return encode(item)
 
 
-_PREVIEW: Final = {"href": "./preview.png", "type": "image/png", "roles": ["thumbnail"]}
+def href(revision: int, name: str) -> str:
+    """How the item spells the link to a file of a revision."""
+    return f"./{revision_path(revision, name)}"
+
+
+def recipe_sha256(recipe: Recipe) -> str:
+    """The SHA-256 of the recipe's canonical JSON, which the item carries."""
+    return hashlib.sha256(encode(recipe.to_json())).hexdigest()
+
+
+def _preview(revision: int) -> dict[str, Any]:
+    return {"href": href(revision, PREVIEW_FILE), "type": "image/png", "roles": ["thumbnail"]}
+
+
 _COLLECTION_LINK: Final = {
     "rel": "collection",
     "href": "../collection.json",
@@ -76,15 +97,24 @@ _COLLECTION_LINK: Final = {
 
 def _properties(plan: Plan) -> dict[str, Any]:
     when = _ANY_TIME if plan.datetime is None else {"datetime": plan.datetime}
-    recipe = hashlib.sha256(encode(plan.recipe.to_json())).hexdigest()
     return {
         **when,
         **_projection(plan.recipe.grid),
         "processing:software": dict(software_versions()),
         "scenemosaic:datetime_source": plan.datetime_source,
-        "scenemosaic:recipe_sha256": recipe,
+        "scenemosaic:recipe_sha256": recipe_sha256(plan.recipe),
         "scenemosaic:sources": [pin.to_json() for pin in plan.sources],
     }
+
+
+def _state(facts: MosaicFacts) -> dict[str, Any]:
+    """What may change from one revision to the next; what says nothing is left out."""
+    state = {
+        "scenemosaic:rows_sha256": facts.rows_sha256,
+        "scenemosaic:revision": facts.revision,
+        "scenemosaic:waived": dict(facts.waived),
+    }
+    return {name: value for name, value in state.items() if value}
 
 
 def _projection(grid: Grid) -> dict[str, Any]:
@@ -118,7 +148,7 @@ def _bounds(grid: Grid) -> list[float]:
 
 def _data_asset(recipe: Recipe, facts: MosaicFacts) -> dict[str, Any]:
     asset: dict[str, Any] = {
-        "href": "./mosaic.tif",
+        "href": href(facts.revision, MOSAIC_FILE),
         "type": TIFF_CONTENT_TYPE,
         "roles": ["data"],
         "data_type": _STAC_TYPES.get(recipe.dtype, recipe.dtype),

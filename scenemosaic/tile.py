@@ -58,7 +58,7 @@ def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflat
     """
     blocks: list[bytes | None]
     if recipe.compress in codec.DIRECT:
-        blocks = codec.encode_blocks(pixels, _coding(recipe), choice)
+        blocks = codec.encode_blocks(pixels, block_coding(recipe), choice)
     else:
         blocks = gdal_codec.encode_blocks(pixels, recipe.block_size, creation(recipe))
     if mask is not None:
@@ -66,7 +66,8 @@ def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflat
     return frame(blocks)
 
 
-def _coding(recipe: Recipe) -> codec.BlockCoding:
+def block_coding(recipe: Recipe) -> codec.BlockCoding:
+    """How a recipe's blocks are encoded, for the codecs that are made here."""
     return codec.BlockCoding(
         block_size=recipe.block_size,
         compress=recipe.compress,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from scenemosaic import keys
+from scenemosaic.audit import Record
 from scenemosaic.commit import Committed, Outcome, commit_object, commit_row
 from scenemosaic.divergence import adopt
 from scenemosaic.errors import SourceReadError
@@ -17,15 +18,17 @@ from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.metrics import count_outcomes
 from scenemosaic.pins import verify_pin
 from scenemosaic.plan import Pin
+from scenemosaic.reading_env import reading_as
 from scenemosaic.recipe import Recipe
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.software import software_versions
 from scenemosaic.sources import apply_metadata, read_metadata, read_window
-from scenemosaic.stores.port import Body, IfAbsent
+from scenemosaic.stores.port import Body, IfAbsent, ObjectInfo
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.runs import pack_sizes
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile
+from scenemosaic.trail import trail
 
 _log = logging.getLogger(__name__)
 _MAX_PACKED = 60_000
@@ -45,10 +48,14 @@ class WindowOutcome:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The outcomes of a batch, and its counters added up."""
+    """The outcomes of a batch, and its counters added up.
+
+    ``unrecorded`` is what a store's fault kept out of the audit log: append it later.
+    """
 
     outcomes: tuple[WindowOutcome, ...]
     counters: Mapping[str, int]
+    unrecorded: tuple[Record, ...] = ()
 
 
 def commit_windows(
@@ -64,16 +71,17 @@ def commit_windows(
     retries and conflicts are raised.
     """
     reuse_large_buffers()
-    session = open_session(spec)
     outcomes = []
-    for number in numbers:
-        outcome = _commit_window(session, spec, number, run)
-        outcomes.append(outcome)
-        if report is not None:
-            report(outcome)
+    with trail(open_session(spec), spec.plan.job_id, run, "window") as found:
+        session = found.session
+        for number in numbers:
+            outcome = _commit_window(session, spec, number, run)
+            outcomes.append(outcome)
+            if report is not None:
+                report(outcome)
     counters = _added(outcomes)
-    count_outcomes(counters)
-    return BatchResult(tuple(outcomes), counters)
+    count_outcomes({name: counters.get(name, 0) for name in ("diverged", "failed")}, "window")
+    return BatchResult(tuple(outcomes), counters, found.trace.unrecorded)
 
 
 def _added(outcomes: Iterable[WindowOutcome]) -> Mapping[str, int]:
@@ -87,14 +95,14 @@ def _added(outcomes: Iterable[WindowOutcome]) -> Mapping[str, int]:
 def _commit_window(session: Session, spec: JobSpec, number: int, run: Run) -> WindowOutcome:
     window = spec.plan.recipe.tiling().window(number)
     try:
-        tile = _make_tile(spec, window)
+        tile = make_tile(spec, window)
     except SourceReadError as error:
         _log.warning("window %s failed: %s", window.name, error)
         return WindowOutcome(window.name, "failed", error=str(error))
     committed = _put_tile(session, spec, window, tile, run)
     # Also where the write was ours: a task that is retried elsewhere may encode otherwise.
     tile, diverged = adopt(session, spec, window, tile, committed)
-    row = _row(session, spec, number, tile, committed, run)
+    row = tile_row(session, spec, number, tile, committed.stored, run)
     commit_row(session.manifest, row, session.policy, session.effects)
     written = committed.outcome is Outcome.WRITTEN
     counters = {**committed.counters, "diverged": diverged}
@@ -102,17 +110,22 @@ def _commit_window(session: Session, spec: JobSpec, number: int, run: Run) -> Wi
     return WindowOutcome(window.name, state, len(tile.data), counters=counters)
 
 
-def _make_tile(spec: JobSpec, window: Window) -> EncodedTile:
-    """The tile from the pinned source. The pin is checked after the read: what was read counts."""
+def make_tile(spec: JobSpec, window: Window) -> EncodedTile:
+    """The tile from the pinned source. The pin is checked after the read: what was read counts.
+
+    Raises SourceReadError where the source does not decode there, or has changed.
+    """
     location, pin = spec.locations[0], spec.plan.sources[0]
-    pixels, mask = read_window(location, window, pin)
-    template = _template(location, pin, spec.plan.recipe)
-    verify_pin(pin, location)
+    with reading_as(spec.place.store):
+        pixels, mask = read_window(location, window, pin)
+        template = source_template(location, pin, spec.plan.recipe)
+        verify_pin(pin, location)
     return encode_tile(pixels, mask, window, spec.plan.recipe, template)
 
 
 @functools.lru_cache(maxsize=8)
-def _template(location: str, pin: Pin, recipe: Recipe) -> Template:
+def source_template(location: str, pin: Pin, recipe: Recipe) -> Template:
+    """The template of a job, with the metadata that its source's header holds."""
     metadata = read_metadata(location)
     return make_template(recipe, lambda dataset: apply_metadata(dataset, metadata))
 
@@ -126,10 +139,10 @@ def _put_tile(
     return commit_object(session.store, key, body, IfAbsent(), session.policy, session.effects)
 
 
-def _row(
-    session: Session, spec: JobSpec, number: int, tile: EncodedTile, committed: Committed, run: Run
+def tile_row(
+    session: Session, spec: JobSpec, number: int, tile: EncodedTile, stored: ObjectInfo, run: Run
 ) -> Row:
-    stored = committed.stored
+    """The row of a window whose tile is ``tile`` and stands as ``stored``."""
     packed = pack_sizes(tile.sizes)
     return Row(
         partition=session.partition(spec, number),

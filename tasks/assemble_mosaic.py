@@ -20,11 +20,15 @@ from tasks import policy
     retry_condition_fn=policy.is_retryable,
 )
 def assemble_mosaic(
-    spec: JobSpec, run: Run, progress: Callable[[int, int], None] | None = None
+    spec: JobSpec,
+    run: Run,
+    progress: Callable[[int, int], None] | None = None,
+    renew: bool = False,
 ) -> MosaicResult:
     """The mosaic as it stands now; one that was already there is an outcome.
 
-    ``progress`` is told bytes done and bytes in all. Raises IncompleteError
-    naming the windows without a row; nothing is written then.
+    ``progress`` is told bytes done and bytes in all. With ``renew`` the next revision is
+    made in any case. Raises IncompleteError naming the windows without a row; nothing is
+    written then.
     """
-    return job.assemble(spec, run, progress)
+    return job.assemble(spec, run, progress, renew=renew)

@@ -1,35 +1,33 @@
 """How a process comes to the credentials that a spec names: by loading the saved block."""
 
 from collections.abc import Mapping
-from typing import Any
-
-from prefect.blocks.core import Block
 
 from scenemosaic.access import register
-from scenemosaic.errors import PermanentStoreError
+from scenemosaic.errors import InputError
+from tasks.loading import load
 
 
 def _aws(name: str) -> object:
     from prefect_aws import AwsCredentials
 
-    return _loaded(AwsCredentials, name).get_boto3_session()
+    return load(AwsCredentials, name).get_boto3_session()
 
 
 def _gcp(name: str) -> object:
     from prefect_gcp import GcpCredentials
 
-    return _loaded(GcpCredentials, name).get_credentials_from_service_account()
+    return load(GcpCredentials, name).get_credentials_from_service_account()
 
 
 def _azure(name: str) -> Mapping[str, str]:
     """As the environment's variables would say it."""
     from prefect_azure import AzureBlobStorageCredentials
 
-    block = _loaded(AzureBlobStorageCredentials, name)
+    block = load(AzureBlobStorageCredentials, name)
     if block.connection_string is not None:
         said = block.connection_string.get_secret_value()
         return {"AZURE_STORAGE_CONNECTION_STRING": said}
-    raise PermanentStoreError(
+    raise InputError(
         f"azure-blob-storage-credentials/{name} hold no connection string, which is needed here"
     )
 
@@ -37,16 +35,7 @@ def _azure(name: str) -> Mapping[str, str]:
 def _secret(name: str) -> object:
     from prefect.blocks.system import Secret
 
-    return _loaded(Secret, name).get()
-
-
-def _loaded(kind: type[Block], name: str) -> Any:
-    try:
-        return kind.load(name, _sync=True)  # type: ignore[call-arg]  # tasks run in threads
-    except ValueError as error:
-        raise PermanentStoreError(
-            f"{kind.get_block_type_slug()}/{name} cannot be loaded from Prefect: {error}"
-        ) from error
+    return load(Secret, name).get()
 
 
 register("aws-credentials", _aws)

@@ -65,7 +65,7 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def ministack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The endpoint of a ministack of this test process: S3 and DynamoDB."""
+    """The endpoint of a ministack of this test process: S3, DynamoDB and SQS."""
     folder = tmp_path_factory.mktemp("ministack")
     with servers.running(servers.start_ministack(folder)) as server:
         yield server.url

@@ -150,12 +150,12 @@ def running(server: Server) -> Iterator[Server]:
 
 
 def start_ministack(folder: Path) -> Server:
-    """S3 and DynamoDB on one endpoint, all state in memory or in ``folder``."""
+    """S3, DynamoDB and SQS on one endpoint, all state in memory or in ``folder``."""
     port = free_port()
     env = {
         "BIND_HOST": "127.0.0.1",
         "GATEWAY_PORT": str(port),
-        "SERVICES": "s3,dynamodb,sts",
+        "SERVICES": "s3,dynamodb,sqs,sts",
         "S3_DATA_DIR": str(folder / "s3"),
         "STATE_DIR": str(folder / "state"),
         "IOT_MTLS_ENABLED": "0",
@@ -224,7 +224,7 @@ def azurite_connection(endpoint: str) -> str:
     )
 
 
-def aws_client(service: Literal["s3", "dynamodb"], endpoint: str) -> Any:
+def aws_client(service: Literal["s3", "dynamodb", "sqs"], endpoint: str) -> Any:
     """A plain client for a test's back door: dummy credentials, given in full."""
     return boto3.client(
         service,

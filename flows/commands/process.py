@@ -20,7 +20,11 @@ def process(**given: Any) -> int:
     names = ("window", "block_size", "compress", "level", "resampling", "datetime", "collection")
     options = PlanOptions(**{name: given[name] for name in names})
     per_task = given["windows_per_task"]
-    limits = Limits(given["workers"] or default_workers(), None if per_task == "auto" else per_task)
+    limits = Limits(
+        given["workers"] or default_workers(),
+        None if per_task == "auto" else per_task,
+        given["strict_history"],
+    )
     request = cli_process.Request(given["sources"], given["to"], given["manifest"], options, limits)
     run = cli_process.dry_run if given["dry_run"] else cli_process.process
     return run(request, console_for(given["as_json"], given["verbose"]))

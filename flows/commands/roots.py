@@ -42,10 +42,17 @@ def gc(
 @MANIFEST
 @click.option("--rounds", type=POSITIVE, default=40, show_default=True, help="Races a check.")
 @click.option("--deadline", type=POSITIVE, default=600, show_default=True, metavar="SECONDS")
+@click.option("--policy", is_flag=True, help="Try a plain write to ledger/, and warn if it lands.")
 @VERBOSE
 @JSON
 def preflight(
-    to: str, manifest: str | None, rounds: int, deadline: int, verbose: bool, as_json: bool
+    to: str,
+    manifest: str | None,
+    rounds: int,
+    deadline: int,
+    policy: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     """Prove, by racing writers, that store and manifest enforce preconditions.
 
@@ -55,4 +62,4 @@ def preflight(
     from flows import cli_preflight
 
     console = console_for(as_json, verbose)
-    return cli_preflight.preflight(to, manifest, rounds, float(deadline), console)
+    return cli_preflight.preflight(to, manifest, rounds, float(deadline), console, policy=policy)

@@ -39,10 +39,14 @@ class Cursor:
             return known[0] != one.version
         return not self.newest or one.seen_at >= _behind(self.newest)
 
-    def after(self, handled: Iterable[Found]) -> "Cursor":
-        """The cursor once these are handled."""
+    def after(self, handled: Iterable[Found], waiting: Iterable[Found] = ()) -> "Cursor":
+        """The cursor once these are handled.
+
+        It does not pass what is ``waiting``, which stays new for however long that takes.
+        """
         seen = dict(self.seen) | {one.source: (one.version, one.seen_at) for one in handled}
         newest = max([self.newest, *(when for _, when in seen.values())])
+        newest = max(self.newest, min([newest, *(one.seen_at for one in waiting)]))
         since = _behind(newest) if newest else ""
         return Cursor(newest, {name: one for name, one in seen.items() if one[1] >= since})
 

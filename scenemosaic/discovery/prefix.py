@@ -49,14 +49,15 @@ def _files(folder: Path) -> Iterator[Found]:
 def _names(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder, onerror=_raise):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(parent) / name for name in names if _is_scene(name))
+        yield from (Path(parent) / name for name in names if is_scene(name))
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _is_scene(name: str) -> bool:
+def is_scene(name: str) -> bool:
+    """Whether a path or key is named as a scene is; hidden ones are not."""
     base = name.rpartition("/")[2]
     return base.lower().endswith(ENDINGS) and not base.startswith(".")
 
@@ -68,7 +69,7 @@ def _objects(location: str) -> Iterator[Found]:
     try:
         for page in pages.paginate(Bucket=bucket, Prefix=prefix, **paying):
             for one in page.get("Contents", ()):
-                if _is_scene(one["Key"]):
+                if is_scene(one["Key"]):
                     yield _found(bucket, one)
     except (ClientError, BotoCoreError) as error:
         raise PermanentStoreError(f"{location} cannot be listed: {error}") from error

@@ -1,9 +1,13 @@
 """Manifests: proof of what this pipeline wrote. :func:`open_manifest` opens one by URL."""
 
+import os
+
+from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.deadlines import deadlines_from
 from scenemosaic.manifests.port import Manifest
 
 
-def open_manifest(url: str) -> Manifest:
+def open_manifest(url: str, access: Access = ENVIRONMENT) -> Manifest:
     """The manifest at ``url``; connects to nothing and makes nothing yet.
 
     InputError where the scheme is unknown or the URL is malformed. Each SDK is
@@ -14,9 +18,10 @@ def open_manifest(url: str) -> Manifest:
 
     parsed = parse_manifest(url)
     if parsed.kind == "dynamodb":
-        from scenemosaic.manifests.dynamodb import DynamoManifest
+        from scenemosaic.manifests.dynamodb import DEADLINES, DynamoManifest
 
-        return DynamoManifest(parsed.table, parsed.region)
+        deadlines = deadlines_from(os.environ, DEADLINES)
+        return DynamoManifest(parsed.table, parsed.region, deadlines=deadlines, access=access)
     from scenemosaic.manifests.sql import SqlManifest
 
-    return SqlManifest(parsed.url)
+    return SqlManifest(parsed.url, password=credentials_of(access, str))

@@ -1,5 +1,6 @@
 """The manifest in a DynamoDB table: partition key ``job_id``, sort key ``window``."""
 
+import contextlib
 import dataclasses
 import os
 import time
@@ -11,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from scenemosaic.errors import MissingSchema, PermanentStoreError, TransientStoreError
+from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.boto_deadlines import timed_client
+from scenemosaic.deadlines import Deadlines, within
+from scenemosaic.errors import MissingSchema, TransientStoreError
 from scenemosaic.keys import check_probe_partition
-from scenemosaic.manifests.dynamodb_errors import EXISTS, REFUSED, SDK_ERRORS, classify, code_of
+from scenemosaic.manifests.dynamodb_errors import SDK_ERRORS, Refused, classify
 from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of
 from scenemosaic.manifests.packing import PARTITION, fitted
 from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
@@ -21,21 +25,18 @@ from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_CONNECT_S = 10
-_READ_S = 30
+# Its answers are small and soon there.
+DEADLINES = Deadlines(silence_s=30.0)
 _TABLE_S = 180.0
 _TABLE_POLL_S = 0.5
 _SHARDS_AT_ONCE = 8
-# One attempt a request: a re-sent PutItem would be refused by our own row.
-_CONFIG = Config(
-    connect_timeout=_CONNECT_S,
-    read_timeout=_READ_S,
-    max_pool_connections=64,
-    # The legacy mode alone checks x-amz-crc32 on the only attempt.
-    retries={"mode": "legacy", "total_max_attempts": 1},
-)
 _ABSENT = {
     "ConditionExpression": "attribute_not_exists(#k)",
+    "ExpressionAttributeNames": {"#k": PARTITION},
+}
+# The limits are 4 KB, and 300 operators and functions together.
+_ABSENT_AT_LENGTH = {
+    "ConditionExpression": " AND ".join(["attribute_not_exists(#k)"] * 136),
     "ExpressionAttributeNames": {"#k": PARTITION},
 }
 
@@ -43,7 +44,7 @@ _ABSENT = {
 class DynamoManifest:
     """Rows as items of one table; see the port for the contract.
 
-    A ``region`` of None is the environment's, as are credentials and endpoint.
+    A ``region`` of None is the environment's, as is what ``access`` leaves out.
     DynamoDB reads, and bills, whole items, whatever is projected: counting a
     job's windows costs as much as reading its rows. Safe in many
     threads and after a fork; not to be pickled.
@@ -55,10 +56,13 @@ class DynamoManifest:
         region: str | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        deadlines: Deadlines = DEADLINES,
+        access: Access = ENVIRONMENT,
     ) -> None:
         self.table, self._region = table, region
         self.url = f"dynamodb://{table}" + (f"?region={region}" if region else "")
-        self._sleep, self._clock = sleep, clock
+        self._sleep, self._clock, self._deadlines = sleep, clock, deadlines
+        self._access = access
         self._lock = Lock()
         self._opened: DynamoDBClient | None = None
         self._pid = os.getpid()
@@ -89,7 +93,14 @@ class DynamoManifest:
         return True
 
     def insert(self, row: Row) -> Inserted | Existing:
-        existing = self._put(fitted(row), _ABSENT)
+        return self._insert(row, _ABSENT)
+
+    def insert_at_length(self, row: Row) -> Inserted | Existing:
+        check_probe_partition(row.partition)
+        return self._insert(row, _ABSENT_AT_LENGTH)
+
+    def _insert(self, row: Row, absent: Mapping[str, Any]) -> Inserted | Existing:
+        existing = self._put(fitted(row), absent)
         if existing is None:
             return Inserted()
         found = self._refused_by(existing, row)
@@ -129,16 +140,17 @@ class DynamoManifest:
 
     def delete_probe(self, partition: str, window: str) -> None:
         key = {PARTITION: {"S": check_probe_partition(partition)}, "window": {"S": window}}
-        try:
-            self._client.delete_item(
-                TableName=self.table,
-                Key=key,
-                ConditionExpression="attribute_exists(#k)",
-                ExpressionAttributeNames={"#k": PARTITION},
+        with contextlib.suppress(Refused):
+            self._call(
+                "DeleteItem",
+                window,
+                lambda client: client.delete_item(
+                    TableName=self.table,
+                    Key=key,
+                    ConditionExpression="attribute_exists(#k)",
+                    ExpressionAttributeNames={"#k": PARTITION},
+                ),
             )
-        except SDK_ERRORS as error:
-            if code_of(error) != REFUSED:
-                raise classify("DeleteItem", self._subject(window), error) from error
 
     def close(self) -> None:
         with self._lock:
@@ -190,47 +202,46 @@ class DynamoManifest:
             **condition,
         }
         try:
-            self._client.put_item(**request)
-        except SDK_ERRORS as error:
-            if code_of(error) == REFUSED:
-                return dict(getattr(error, "response", {}).get("Item") or {})
             key = f"{row.partition}/{row.window}"
-            raise classify("PutItem", self._subject(key), error) from error
+            self._call("PutItem", key, lambda client: client.put_item(**request))
+        except Refused as refusal:
+            return refusal.item
         return None
 
     def _refused_by(self, item: Item, row: Row) -> Row | None:
         return row_of(item) if item else self.get(row.partition, row.window)
 
     def _create(self) -> bool:
+        request: dict[str, Any] = {
+            "TableName": self.table,
+            "KeySchema": [
+                {"AttributeName": PARTITION, "KeyType": "HASH"},
+                {"AttributeName": "window", "KeyType": "RANGE"},
+            ],
+            "AttributeDefinitions": [
+                {"AttributeName": PARTITION, "AttributeType": "S"},
+                {"AttributeName": "window", "AttributeType": "S"},
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        }
         try:
-            self._client.create_table(
-                TableName=self.table,
-                KeySchema=[
-                    {"AttributeName": PARTITION, "KeyType": "HASH"},
-                    {"AttributeName": "window", "KeyType": "RANGE"},
-                ],
-                AttributeDefinitions=[
-                    {"AttributeName": PARTITION, "AttributeType": "S"},
-                    {"AttributeName": "window", "AttributeType": "S"},
-                ],
-                BillingMode="PAY_PER_REQUEST",
-            )
-        except SDK_ERRORS as error:
-            if code_of(error) == EXISTS:
-                return False
-            fault = classify("CreateTable", self._subject(""), error)
-            if code_of(error).startswith("AccessDenied"):
-                raise PermanentStoreError(
-                    f"{fault}; `scenemosaic init` must be run by someone with dynamodb:CreateTable"
-                ) from error
-            raise fault from error
+            self._call("CreateTable", "", lambda client: client.create_table(**request))
+        except Refused:
+            return False
         return True
 
     def _call(self, operation: str, key: str, send: "Callable[[DynamoDBClient], Any]") -> Any:
-        try:
-            return send(self._client)
-        except SDK_ERRORS as error:
-            raise classify(operation, self._subject(key), error) from error
+        """One request, sent once. Raises Refused where its condition does not hold."""
+        subject = self._subject(key)
+        with within(self._deadlines) as ending:
+            try:
+                return send(self._client)
+            except SDK_ERRORS as error:
+                if ending.over:
+                    raise TransientStoreError(
+                        f"DynamoDB {operation} on {subject}: {ending}"
+                    ) from error
+                raise classify(operation, subject, error) from error
 
     def _subject(self, key: str) -> str:
         return f"table {self.table}" + (f" row {key}" if key else "")
@@ -242,6 +253,24 @@ class DynamoManifest:
                 # A session of our own: the default one is not safe in threads. A client
                 # from before a fork shares its connections with the parent: left alone.
                 self._pid = os.getpid()
-                session = boto3.session.Session(region_name=self._region)
-                self._opened = session.client("dynamodb", config=_CONFIG)
+                given = credentials_of(self._access, boto3.session.Session)
+                session = given or boto3.session.Session()
+                self._opened = timed_client(
+                    session.client(
+                        "dynamodb",
+                        config=self._config(),
+                        region_name=self._region or self._access.region,
+                        endpoint_url=self._access.endpoint,
+                    )
+                )
             return self._opened
+
+    def _config(self) -> Config:
+        return Config(
+            connect_timeout=self._deadlines.connect_s,
+            read_timeout=self._deadlines.silence_s,
+            max_pool_connections=64,
+            # One attempt a request: a re-sent PutItem would be refused by our own row. The
+            # legacy mode alone checks x-amz-crc32 on the only attempt.
+            retries={"mode": "legacy", "total_max_attempts": 1},
+        )

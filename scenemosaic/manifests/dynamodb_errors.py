@@ -17,11 +17,11 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from scenemosaic.errors import MissingSchema, PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.retry_after import retry_after_s
 
 # ResponseParserError is no BotoCoreError.
 SDK_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
-REFUSED = "ConditionalCheckFailedException"
-EXISTS = "ResourceInUseException"
+_REFUSED = ("ConditionalCheckFailedException", "ResourceInUseException")
 _TRANSIENT_CODES = frozenset(
     {
         "InternalServerError",
@@ -53,6 +53,14 @@ _ADVICE: Mapping[type[Exception], str] = {
 }
 
 
+class Refused(Exception):
+    """The condition does not hold; ``item`` is what stands there, empty where it was not sent."""
+
+    def __init__(self, item: Mapping[str, Any]) -> None:
+        super().__init__("refused")
+        self.item = dict(item)
+
+
 def code_of(error: Exception) -> str:
     """The provider's code, ``""`` where the error did not come from the provider."""
     if not isinstance(error, ClientError):
@@ -60,12 +68,15 @@ def code_of(error: Exception) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def classify(operation: str, subject: str, error: Exception) -> StoreError:
+def classify(operation: str, subject: str, error: Exception) -> StoreError | Refused:
     """The error to raise where ``operation`` on ``subject`` (table and key) ended with ``error``.
 
     A transient one is ambiguous: the request may have landed, or may land later.
     """
     if isinstance(error, ClientError):
+        if code_of(error) in _REFUSED:
+            answer: Mapping[str, Any] = error.response
+            return Refused(answer.get("Item") or {})
         return _classify_answer(operation, subject, error)
     message = f"DynamoDB {operation} on {subject}: {error}"
     if isinstance(error, _LOST):
@@ -83,12 +94,9 @@ def _classify_answer(operation: str, subject: str, error: ClientError) -> StoreE
         f"{answer.get('Error', {}).get('Message') or 'no reason given'}"
     )
     if code in _TRANSIENT_CODES or status >= 500 or status == 429:
-        return TransientStoreError(message, _retry_after_s(sent.get("HTTPHeaders", {})))
+        return TransientStoreError(message, retry_after_s(sent.get("HTTPHeaders", {})))
     if code == "ResourceNotFoundException":
         return MissingSchema(f"{message}; run `scenemosaic init` to make the table")
+    if operation == "CreateTable" and code.startswith("AccessDenied"):
+        message += "; `scenemosaic init` must be run by someone with dynamodb:CreateTable"
     return PermanentStoreError(message)
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    value = headers.get("retry-after", "")
-    return float(value) if value.isdecimal() else None

@@ -77,6 +77,7 @@ def _unpack(columns: Mapping[str, Column]) -> Row:
         written_by=_required(columns, "written_by"),
         written_at=_required(columns, "written_at"),
         software=_software(columns.get("software")),
+        waiver=_text(columns.get("waiver")),
     )
 
 

@@ -15,7 +15,8 @@ class Row:
     """One object as stored. ``blocks`` is packed by :mod:`scenemosaic.tiff.blocksizes`.
 
     ``crc`` holds the CRC-32 of each level's run, level 0 first. ``revision``
-    starts at 1. ``written_at`` is RFC 3339 in UTC.
+    starts at 1. ``written_at`` is RFC 3339 in UTC. ``waiver`` is an operator's reason for a
+    window that holds nodata instead of its source's pixels.
     """
 
     partition: str
@@ -31,6 +32,7 @@ class Row:
     written_by: str
     written_at: str
     software: Mapping[str, str] = field(default_factory=dict)
+    waiver: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,16 @@ class Manifest(Protocol):
     url: str
 
     def ensure(self) -> bool:
-        """Make the table or schema where it is missing; True where it was made."""
+        """Make the table or schema where it is missing, or a column that an earlier version did
+
+        not know; True where it was made.
+        """
 
     def ready(self) -> bool:
         """Whether table or schema is there; makes nothing, not even a file.
 
-        All other calls but ensure raise MissingSchema where it is not.
+        All other calls but ensure raise MissingSchema where it is not, and OldSchema where
+        an earlier version made it.
         """
 
     def insert(self, row: Row) -> Inserted | Existing:
@@ -104,3 +110,14 @@ class ProbeRows(Protocol):
 
     def delete_probe(self, partition: str, window: str) -> None:
         """Delete a row of preflight's own (keys.check_probe_partition), if it is there."""
+
+
+@runtime_checkable
+class LongConditions(Protocol):
+    """Manifests that judge conditions written out in a language of their own, at any length."""
+
+    def insert_at_length(self, row: Row) -> Inserted | Existing:
+        """:meth:`Manifest.insert` of a probe row, its condition said as often as is allowed.
+
+        That takes longer to judge: a service that looks first and writes later comes apart.
+        """

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from scenemosaic.errors import (
     MissingSchema,
+    OldSchema,
     PermanentStoreError,
     TransientStoreError,
 )
@@ -35,9 +36,9 @@ class SqlManifest:
 
     ``busy_s`` is how long SQLite waits for another writer before TransientStoreError,
     ``deadlines`` are PostgreSQL's. Password and query of the URL are never shown.
-    ``sqlite://`` is a database in this object's memory. Nothing is opened by the
-    constructor, and nothing but :meth:`ensure` ever makes a file or a table.
-    Safe in many threads and after a fork; not to be pickled.
+    ``password`` goes before the URL's. ``sqlite://`` is a database in this object's memory.
+    Nothing is opened by the constructor, and nothing but :meth:`ensure` ever makes a file or
+    a table. Safe in many threads and after a fork; not to be pickled.
     """
 
     def __init__(
@@ -45,8 +46,11 @@ class SqlManifest:
         url: str,
         busy_s: float = sql_schema.BUSY_S,
         deadlines: "Deadlines | None" = None,
+        password: str | None = None,
     ) -> None:
         parsed = sql_engine.parse(url)
+        if password is not None:
+            parsed = parsed.set(password=password)
         self.url = sql_engine.without_secrets(parsed)
         self._file = sql_schema.database_file(parsed)
         self._make_engine = sql_engine.maker(parsed, busy_s, deadlines)
@@ -57,7 +61,7 @@ class SqlManifest:
         self._schema_seen = False
 
     def ensure(self) -> bool:
-        """Make folder, file and tables where they are missing; True where it made them."""
+        """Make folder, file, tables or column where missing; True where it made any."""
         if self.ready():
             return False
         self._make_file()
@@ -69,6 +73,9 @@ class SqlManifest:
                 connection.execute(
                     sa.insert(sql_schema.schema).values(version=sql_schema.SCHEMA_VERSION)
                 )
+            elif sql_schema.is_old(connection):
+                sql_schema.add_what_is_missing(connection)
+                made = True
         return made
 
     def ready(self) -> bool:
@@ -159,6 +166,11 @@ class SqlManifest:
                 raise MissingSchema(advice)
             version = connection.execute(sa.select(sa.func.max(sql_schema.schema.c.version)))
             _check_version(version.scalar(), self.url)
+            if sql_schema.is_old(connection):
+                raise OldSchema(
+                    f"manifest {self.url} was made by an earlier version; run `scenemosaic init`, "
+                    "which adds the column that it lacks"
+                )
         self._schema_seen = True
 
     def _make_file(self) -> None:

@@ -1,5 +1,6 @@
 """From a URL to the engine of its database."""
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,8 @@ def maker(url: sa.URL, busy_s: float, deadlines: "Deadlines | None") -> Callable
             f"{without_secrets(url)}: psycopg cannot be imported ({error}); "
             "pip install 'scenemosaic[postgresql]'"
         ) from error
-    return lambda: sql_postgres.make_engine(url, deadlines or sql_postgres.Deadlines())
+    chosen = deadlines or sql_postgres.deadlines_from(os.environ)
+    return lambda: sql_postgres.make_engine(url, chosen)
 
 
 def without_secrets(url: sa.URL) -> str:

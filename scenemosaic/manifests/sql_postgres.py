@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import psycopg
 import sqlalchemy as sa
 
+from scenemosaic.deadlines import call_s_from
+
 T = TypeVar("T")
 # At rest a process holds at most the first number open; a burst of threads, both together.
 POOL_SIZE, MAX_OVERFLOW = 4, 4
@@ -24,8 +26,9 @@ class Deadlines:
     """Seconds after which each wait ends in TransientStoreError.
 
     ``connect_s`` holds for each host of the URL, ``lock_s`` and ``statement_s`` are the
-    server's, ``reply_s`` is the client's, for a server or a network that went silent, and
-    ``pool_s`` is the wait for a connection that other threads of this process are using.
+    server's, ``reply_s`` is the client's for all replies of one call together, from a server
+    or a network that went silent or slow, and ``pool_s`` is the wait for a connection that
+    other threads of this process are using.
     """
 
     connect_s: int = 10
@@ -57,7 +60,26 @@ def make_engine(url: sa.URL, deadlines: Deadlines) -> sa.Engine:
         return connection
 
     sa.event.listen(engine, "do_connect", connect)
+    sa.event.listen(engine, "checkout", lambda connection, *_: connection.begin_call())
+    sa.event.listen(engine, "checkin", lambda connection, *_: _end_call(connection))
     return engine
+
+
+def deadlines_from(environment: Mapping[str, str]) -> Deadlines:
+    """The defaults, none longer than ``SCENEMOSAIC_CALL_DEADLINE_S`` where that is set."""
+    usual = Deadlines()
+    call_s = call_s_from(environment)
+    if call_s is None:
+        return usual
+    # Whole seconds are all that libpq knows, and 0 would be for ever.
+    connect_s = max(1, min(usual.connect_s, round(call_s)))
+    waits = (usual.lock_s, usual.statement_s, usual.reply_s, usual.pool_s)
+    return Deadlines(connect_s, *(min(wait_s, call_s) for wait_s in waits))
+
+
+def _end_call(connection: "_Connection | None") -> None:
+    if connection is not None:  # it is None where the connection was found broken
+        connection.end_call()
 
 
 def connect_params(
@@ -88,9 +110,16 @@ def _options(deadlines: Deadlines) -> str:
 
 
 class _Connection(psycopg.Connection[Any]):
-    """A connection that ends itself where the server says nothing for ``reply_s``."""
+    """A connection that ends itself where a call's replies take longer than ``reply_s``."""
 
     reply_s: float  # set as soon as it is connected
+    _end: float | None = None
+
+    def begin_call(self) -> None:
+        self._end = time.monotonic() + self.reply_s
+
+    def end_call(self) -> None:
+        self._end = None
 
     def wait(
         self,
@@ -100,7 +129,8 @@ class _Connection(psycopg.Connection[Any]):
     ) -> T:
         more = {} if timeout is None else {"timeout": timeout}  # not in psycopg 3.2
         try:
-            return super().wait(self._until(time.monotonic() + self.reply_s, gen), interval, **more)
+            end = self._end or time.monotonic() + self.reply_s
+            return super().wait(self._until(end, gen), interval, **more)
         except _Silence:
             self.close()  # its state is unknown
             raise

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import QueuePool
 
 SCHEMA_VERSION = 1
@@ -38,6 +37,7 @@ rows = sa.Table(
     sa.Column("written_by", sa.Text, nullable=False),
     sa.Column("written_at", sa.Text, nullable=False),
     sa.Column("software", sa.Text, nullable=False),
+    sa.Column("waiver", sa.Text),
 )
 
 
@@ -83,11 +83,29 @@ def insert_if_absent(dialect: str, values: dict[str, Any]) -> sa.Executable:
     """INSERT … ON CONFLICT DO NOTHING for SQLite and PostgreSQL; its rowcount says who won."""
     statement: sa.Insert
     if dialect == "sqlite":
+        from sqlalchemy.dialects import sqlite
+
         statement = sqlite.insert(rows).values(values).on_conflict_do_nothing()
-    else:
+    else:  # its import takes as long as a hundred rows of SQLite
+        from sqlalchemy.dialects import postgresql
+
         statement = postgresql.insert(rows).values(values).on_conflict_do_nothing()
     # Without it SQLAlchemy answers -1 for an INSERT on PostgreSQL.
     return statement.execution_options(preserve_rowcount=True)
+
+
+def is_old(connection: sa.Connection) -> bool:
+    """Whether an earlier version made the table of rows."""
+    try:
+        found = sa.inspect(connection).get_columns(rows.name)
+    except sa.exc.NoSuchTableError:
+        return False
+    return all(column["name"] != "waiver" for column in found)
+
+
+def add_what_is_missing(connection: sa.Connection) -> None:
+    """Add the column that earlier versions did not know; their rows have NULL there."""
+    connection.exec_driver_sql("ALTER TABLE manifest_rows ADD COLUMN waiver TEXT")
 
 
 def lock_for_making(connection: sa.Connection) -> None:

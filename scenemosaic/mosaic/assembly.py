@@ -2,12 +2,16 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.keys import MOSAIC_ROW
 from scenemosaic.manifests.port import Row
+from scenemosaic.memory import reuse_large_buffers
+from scenemosaic.mosaic.picture import Picture, shown_level
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
 from scenemosaic.mosaic.top import TopMaker
@@ -18,16 +22,14 @@ from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import template_from_header
 
 Get = Callable[[str, int, int, str], bytes]
-_PREVIEW_PIXELS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A mosaic ready to be composed, and a small image of it for the preview."""
+    """A mosaic ready to be composed; ``preview()`` waits for the PNG of a small level of it."""
 
     stitched: Stitched
-    template: Template
-    preview: tuple[Pixels, Mask | None]
+    preview: Callable[[], bytes]
 
 
 def tiles_in_order(plan: Plan, rows: Iterable[Row]) -> list[StoredTile]:
@@ -52,16 +54,22 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
 
     ``get(key, offset, size_bytes, etag)`` reads a range of a tile.
     """
+    reuse_large_buffers()
     template = _template(tiles[0], get)
     tiling = recipe.tiling()
     levels = [tile_level(tiles, level, recipe) for level in range(tiling.tile_levels + 1)]
-    with tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file:
+    with (
+        tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file,
+        ThreadPoolExecutor(1) as beside,
+    ):
         scratch = Scratch(file.file, file.name)
         fetch = _fetcher(get, scratch)
-        maker = TopMaker(recipe, template, scratch, fetch)
+        picture = Picture(recipe, template, beside)
+        if (shown := shown_level(tiling)) <= tiling.tile_levels:
+            picture.read(partial(_whole, levels[shown], recipe, template, fetch))
+        maker = TopMaker(recipe, template, scratch, fetch, picture.see)
         levels += maker.levels(levels[-1], tiling.tile_levels, tiling.last_level)
-        preview = _preview(levels, recipe, template, fetch)
-        yield Assembled(stitch(template, levels), template, preview)
+        yield Assembled(stitch(template, levels), picture.png)
 
 
 def _template(tile: StoredTile, get: Get) -> Template:
@@ -81,10 +89,8 @@ def _fetcher(get: Get, scratch: Scratch) -> Fetch:
     return fetch
 
 
-def _preview(
-    levels: Sequence[PieceLevel], recipe: Recipe, template: Template, fetch: Fetch
+def _whole(
+    level: PieceLevel, recipe: Recipe, template: Template, fetch: Fetch
 ) -> tuple[Pixels, Mask | None]:
-    """The largest level that fits a preview, or the smallest that there is."""
-    small = [lv for lv in levels if max(lv.shape.width, lv.shape.height) <= _PREVIEW_PIXELS]
-    level = small[0] if small else levels[-1]
-    return read_pieces(level, range(level.run_rows), range(level.run_cols), recipe, template, fetch)
+    box = range(level.run_rows), range(level.run_cols)
+    return read_pieces(level, *box, recipe, template, fetch)

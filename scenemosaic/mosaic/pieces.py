@@ -2,24 +2,25 @@
 
 import io
 import os
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import rasterio
+from isal import isal_zlib
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
 from scenemosaic.grid import ceil_div
 from scenemosaic.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Segment
+from scenemosaic.tiff import decode
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
 from scenemosaic.tiff.runs import Run, run_bytes
-from scenemosaic.tile import level_shape
+from scenemosaic.tile import block_coding, level_shape
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]
@@ -71,29 +72,40 @@ class PieceLevel:
 def read_pieces(
     level: PieceLevel, rows: range, cols: range, recipe: Recipe, template: Template, fetch: Fetch
 ) -> tuple[Pixels, Mask | None]:
-    """Pixels (bands, height, width) and mask of a box of runs, decoded by GDAL.
+    """Pixels (bands, height, width) and mask of a box of runs.
 
-    The box is written as a TIFF of its own around the fetched bytes: whatever
-    codec made the blocks, GDAL reads them. Raises BadTiff where bytes are not
-    those of their row.
+    Raises BadTiff where bytes are not those of their row, or do not decode.
     """
-    pieces = [level.pieces[row * level.run_cols + col] for row in rows for col in cols]
     height = min(rows.stop * level.run_size, level.shape.height) - rows.start * level.run_size
     width = min(cols.stop * level.run_size, level.shape.width) - cols.start * level.run_size
-    blocks = level.run_size // recipe.block_size
-    placed = [
-        Placed(
-            piece.placed.block_row - rows.start * blocks,
-            piece.placed.block_col - cols.start * blocks,
-            piece.placed.shape,
-            piece.placed.sizes,
-        )
-        for piece in pieces
-    ]
-    boxed = Level(level_shape(recipe, height, width), placed)
+    pieces = [level.pieces[row * level.run_cols + col] for row in rows for col in cols]
+    origin = pieces[0].placed.block_row, pieces[0].placed.block_col
+    moved = [_moved(piece, origin) for piece in pieces]
+    if recipe.compress in decode.DIRECT:
+        return _decoded(moved, height, width, recipe, fetch)
+    boxed = Level(level_shape(recipe, height, width), [piece.placed for piece in moved])
     layout = plan_file(template, [boxed], shift=(0, 0))
-    data = b"".join([layout.header, *(checked_bytes(piece, fetch) for piece in pieces)])
-    return _decode(data, recipe)
+    return _by_gdal(b"".join([layout.header, *(checked_bytes(p, fetch) for p in moved)]), recipe)
+
+
+def _moved(piece: Piece, origin: tuple[int, int]) -> Piece:
+    placed = piece.placed
+    row, col = placed.block_row - origin[0], placed.block_col - origin[1]
+    return replace(piece, placed=replace(placed, block_row=row, block_col=col))
+
+
+def _decoded(
+    pieces: Sequence[Piece], height: int, width: int, recipe: Recipe, fetch: Fetch
+) -> tuple[Pixels, Mask | None]:
+    pixels: Pixels = np.empty((recipe.bands, height, width), recipe.dtype)
+    mask = np.empty((height, width), np.uint8) if recipe.has_mask else None
+    for piece in pieces:
+        placed, data = piece.placed, checked_bytes(piece, fetch)
+        y, x = placed.block_row * recipe.block_size, placed.block_col * recipe.block_size
+        box = np.s_[y : y + placed.shape.height, x : x + placed.shape.width]
+        target, bits = pixels[:, *box], None if mask is None else mask[box]
+        decode.decode_run(data, placed.sizes, placed.shape, block_coding(recipe), target, bits)
+    return pixels, mask
 
 
 def checked_bytes(piece: Piece, fetch: Fetch) -> bytes:
@@ -101,7 +113,7 @@ def checked_bytes(piece: Piece, fetch: Fetch) -> bytes:
     if piece.source is None:
         return b""
     data = fetch(piece.source)
-    if zlib.crc32(data) != piece.crc or len(data) != piece.source.size_bytes:
+    if isal_zlib.crc32(data) != piece.crc or len(data) != piece.source.size_bytes:
         raise BadTiff(f"{_name(piece.source)} holds other bytes than its manifest row says")
     return data
 
@@ -110,7 +122,8 @@ def _name(source: Segment) -> str:
     return source.key if isinstance(source, CopyRun) else "a scratch file"
 
 
-def _decode(data: bytes, recipe: Recipe) -> tuple[Pixels, Mask | None]:
+def _by_gdal(data: bytes, recipe: Recipe) -> tuple[Pixels, Mask | None]:
+    """The image of a whole file: whatever codec made its blocks, GDAL reads them."""
     try:
         # Without a session of its own an Env would look for AWS credentials each time.
         with (

@@ -17,8 +17,7 @@ from scenemosaic.preflight.objects import Objects
 from scenemosaic.preflight.races import Racers
 from scenemosaic.preflight.report import Cleanup, Finding, Report, Result, Subject, Verdict
 from scenemosaic.preflight.rows import RowCheck, Rows
-from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
-from scenemosaic.session import now_utc
+from scenemosaic.retry import Effects, RetryPolicy, now_utc, retrying, system_effects
 from scenemosaic.stores.port import Store
 
 THREADS = 8
@@ -43,6 +42,7 @@ STORE_CHECKS: tuple[tuple[str, str, bool, ObjectCheck], ...] = (
 MANIFEST_CHECKS: tuple[tuple[str, str, bool, RowCheck], ...] = (
     ("insert", "insert where absent", True, of_rows.insert_again),
     ("insert-race", "racing inserts", True, of_rows.insert_race),
+    ("insert-long-race", "racing inserts, long condition", False, of_rows.insert_race_at_length),
     ("replace-stale", "replace by revision", False, of_rows.replace_stale),
     ("replace-race", "racing compare-and-swap", False, of_rows.replace_race),
 )

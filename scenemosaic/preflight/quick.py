@@ -15,7 +15,16 @@ from scenemosaic.metrics import count_refusal
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.rows import probe_row
 from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying
-from scenemosaic.stores.port import Answer, Body, Condition, IfAbsent, IfMatch, Store, WriteResult
+from scenemosaic.stores.port import (
+    Answer,
+    Body,
+    Condition,
+    Grounded,
+    IfAbsent,
+    IfMatch,
+    Store,
+    WriteResult,
+)
 
 # Never changed: every later version of this software must find its probe as it is.
 FIRST = b"scenemosaic preflight: an object that is never overwritten\n"
@@ -26,10 +35,14 @@ _WRITTEN_AT = "1970-01-01T00:00:00Z"
 def check_store(store: Store, memory: Memory, policy: RetryPolicy, effects: Effects) -> None:
     """Raise PreconditionsIgnored where the store accepts what it must refuse.
 
-    Five requests, once. A folder is left out: what answers there is our own adapter,
-    and no sequence of requests could show that the file system pretends.
+    Five requests, once. In a folder our own adapter would answer them: there the file system
+    is tried, each time, as it costs next to nothing and may be another one tomorrow.
     """
-    if store.uri.startswith("file:") or memory.knows(store.uri):
+    if isinstance(store, Grounded):
+        if problem := retrying(store.unenforced, policy, effects):
+            raise _ignored(store.uri, problem)
+        return
+    if memory.knows(store.uri):
         return
     etag = _first_etag(store, policy, effects)
     _must_refuse(store, IfAbsent(), "a create over an object", policy, effects)
@@ -83,8 +96,8 @@ def _settled(
 def check_manifest(
     manifest: Manifest, memory: Memory, policy: RetryPolicy, effects: Effects
 ) -> None:
-    """The same for a manifest: three requests, once. SQLite is left out, like a folder."""
-    if manifest.url.startswith("sqlite") or memory.knows(manifest.url):
+    """The same for a manifest: three requests, once."""
+    if memory.knows(manifest.url):
         return
     retrying(lambda: manifest.insert(_row("first")), policy, effects)
     again = retrying(lambda: manifest.insert(_row("intruder")), policy, effects)

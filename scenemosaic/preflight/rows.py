@@ -5,7 +5,15 @@ from dataclasses import dataclass, field, replace
 
 from scenemosaic import keys
 from scenemosaic.errors import PermanentStoreError
-from scenemosaic.manifests.port import Existing, Inserted, Manifest, Row, Stale, Updated
+from scenemosaic.manifests.port import (
+    Existing,
+    Inserted,
+    LongConditions,
+    Manifest,
+    Row,
+    Stale,
+    Updated,
+)
 from scenemosaic.preflight.ground import Ground, Stored, Write
 from scenemosaic.preflight.report import Finding, Verdict
 from scenemosaic.retry import retrying
@@ -40,6 +48,9 @@ class Rows:
 
     def insert(self, name: str, padding: int = 0) -> Write:
         return lambda mark: _ANSWERS[type(self.manifest.insert(self.row(name, mark, padding)))]
+
+    def insert_at_length(self, manifest: LongConditions, name: str) -> Write:
+        return lambda mark: _ANSWERS[type(manifest.insert_at_length(self.row(name, mark)))]
 
     def replace(self, name: str, revision: int, padding: int = 0) -> Write:
         return lambda mark: _ANSWERS[
@@ -118,6 +129,19 @@ def insert_race(rows: Rows) -> Finding:
         name = f"insert-race-{number:04d}"
         padding = _PADDING_BYTES[number % len(_PADDING_BYTES)]
         return rows.insert(name, padding), rows.stored(name)
+
+    return rows.ground.race("manifest", rows.ground.rounds, prepare)
+
+
+def insert_race_at_length(rows: Rows) -> Finding:
+    """The race that a look and a later write cannot hide from: between them lies the judging."""
+    manifest = rows.manifest
+    if not isinstance(manifest, LongConditions):
+        return Finding(Verdict.NOT_OFFERED, "no condition can be made longer here")
+
+    def prepare(number: int) -> tuple[Write, Stored]:
+        name = f"insert-long-race-{number:04d}"
+        return rows.insert_at_length(manifest, name), rows.stored(name)
 
     return rows.ground.race("manifest", rows.ground.rounds, prepare)
 

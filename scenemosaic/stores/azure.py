@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.deadlines import deadlines_from
 from scenemosaic.errors import IncompleteError
-from scenemosaic.keys import check_key
-from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
+from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.roots import Root
 from scenemosaic.stores.azure_blocks import AZURE_LIMITS, BlockList
 from scenemosaic.stores.azure_probes import AzureProbes
@@ -19,9 +20,10 @@ from scenemosaic.stores.azure_requests import (
     condition_arguments,
     content_arguments,
     make_service,
+    options_of,
     quoted,
 )
-from scenemosaic.stores.pieces import bytes_of
+from scenemosaic.stores.pieces import RunCheck
 from scenemosaic.stores.port import (
     Answer,
     Body,
@@ -32,27 +34,33 @@ from scenemosaic.stores.port import (
     IfMatch,
     ObjectInfo,
     Segment,
+    Version,
     WriteResult,
 )
+from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_parts import UploadPart, plan_parts
 
 PAGE_OBJECTS = 1000
 
 
-def connect(root: Root, options: AzureOptions | None = None) -> "AzureStore":
-    """The store of an ``az://`` root, set up from the SDK's standard environment.
+def connect(
+    root: Root, options: AzureOptions | None = None, access: Access = ENVIRONMENT
+) -> "AzureStore":
+    """The store of an ``az://`` root; what ``access`` leaves out is the SDK's environment's.
 
     Raises PermanentStoreError where it names no credentials.
     """
-    container = make_service(os.environ, root.uri).get_container_client(root.bucket)
-    return AzureStore(root, Requests(container, options or AzureOptions()))
+    deadlines = deadlines_from(os.environ)
+    # A block's credentials are said as the environment would say them.
+    environment = credentials_of(access, dict) or os.environ
+    container = make_service(environment, root.uri, deadlines).get_container_client(root.bucket)
+    return AzureStore(root, Requests(container, options or options_of(access), deadlines))
 
 
-class AzureStore:
-    """A container's prefix as a store. Safe for threads; one for each process.
+class AzureStore(RemoteStore[Requests]):
+    """A container's prefix.
 
-    ``policy`` is for what may land twice: blocks, pages of a listing, bytes to gather.
     ``now`` dates the signatures that copies inside the store need, ``nonce`` makes block IDs.
     """
 
@@ -69,22 +77,9 @@ class AzureStore:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         nonce: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
-        self.uri = root.uri
-        self._prefix = f"{root.prefix}/" if root.prefix else ""
-        self._requests = requests
-        self._policy = policy or RetryPolicy()
-        self._effects = effects or system_effects()
+        super().__init__(root, requests, policy, effects)
         self._now = now
         self._nonce = nonce
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"the store of {self.uri} holds a client; open it again from its URI")
-
-    def object_uri(self, key: str) -> str:
-        return f"{self.uri}/{check_key(key)}"
-
-    def close(self) -> None:
-        self._requests.close()
 
     def head(self, key: str) -> ObjectInfo | None:
         blob = self._requests.blob(self._full_key(key))
@@ -125,7 +120,23 @@ class AzureStore:
         return reply.found if size_bytes != 0 else b""
 
     def put(self, key: str, body: Body, condition: Condition) -> WriteResult:
-        return self._put(key, body.data, condition, body.content_type, body.metadata)
+        blob = self._requests.blob(self._full_key(key))
+        if not _may_match(condition):
+            return WriteResult(self._lost(key, condition) or Answer.REFUSED)
+        reply = self._requests.send(
+            "PutBlob",
+            self.object_uri(key),
+            condition,
+            lambda: blob.upload_blob(
+                body.data,
+                validate_content="md5",
+                **condition_arguments(condition),
+                **content_arguments(body.content_type, body.metadata),
+                **self._requests.options.for_new_object(),
+            ),
+        )
+        size_bytes = len(body.data)
+        return self._result(reply, key, size_bytes, condition, body.content_type, body.metadata)
 
     def compose(
         self,
@@ -137,7 +148,7 @@ class AzureStore:
     ) -> WriteResult:
         parts = plan_parts(segments, AZURE_LIMITS)
         if not parts or (len(parts) == 1 and isinstance(parts[0], UploadPart)):
-            return self._put(key, self._bytes_of(segments), condition, content_type, metadata)
+            return self._put_gathered(key, segments, condition, content_type, metadata)
         # Only to save work, and blocks that nobody will commit: the commit has the condition.
         lost = self._lost(key, condition)
         if lost is not None or not _may_match(condition):
@@ -150,17 +161,20 @@ class AzureStore:
             condition=condition,
             content_type=content_type,
             metadata=metadata,
-            bytes_of=self._bytes_of,
+            gather=self._gather,
             source_url=self._source_url,
             policy=self._policy,
             effects=self._effects,
         )
         size_bytes = sum(part.size_bytes for part in parts)
-        reply = upload.run(parts)
+        reply = upload.run(parts, RunCheck(segments))
         return self._result(reply, key, size_bytes, condition, content_type, metadata)
 
     def probes(self) -> AzureProbes:
         return AzureProbes(self._requests, self.uri, self._prefix)
+
+    def versions(self, prefix: str) -> Iterator[Version]:
+        return self.probes().versions(prefix)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         token: str | None = None
@@ -185,36 +199,7 @@ class AzureStore:
             return list(next(pages, ())), pages.continuation_token
 
         named = f"{self.uri}/{prefix}"
-        return retrying(
-            lambda: self._requests.send("ListBlobs", named, None, ask).found,
-            self._policy,
-            self._effects,
-        )
-
-    def _put(
-        self,
-        key: str,
-        data: bytes,
-        condition: Condition,
-        content_type: str,
-        metadata: Mapping[str, str],
-    ) -> WriteResult:
-        blob = self._requests.blob(self._full_key(key))
-        if not _may_match(condition):
-            return WriteResult(self._lost(key, condition) or Answer.REFUSED)
-        reply = self._requests.send(
-            "PutBlob",
-            self.object_uri(key),
-            condition,
-            lambda: blob.upload_blob(
-                data,
-                validate_content="md5",
-                **condition_arguments(condition),
-                **content_arguments(content_type, metadata),
-                **self._requests.options.for_new_object(),
-            ),
-        )
-        return self._result(reply, key, len(data), condition, content_type, metadata)
+        return self._again(lambda: self._requests.send("ListBlobs", named, None, ask).found)
 
     def _result(
         self,
@@ -255,21 +240,8 @@ class AzureStore:
             return Answer.GONE
         return None if stands.etag == condition.etag else Answer.REFUSED
 
-    def _full_key(self, key: str) -> str:
-        return self._prefix + check_key(key)
-
     def _source_url(self, run: CopyRun) -> str | None:
         return self._requests.source_url(self._full_key(run.key), self._now())
-
-    def _bytes_of(self, pieces: Sequence[Segment]) -> bytes:
-        return bytes_of(pieces, self._run)
-
-    def _run(self, run: CopyRun) -> bytes:
-        return retrying(
-            lambda: self.get(run.key, run.offset, run.size_bytes, run.etag),
-            self._policy,
-            self._effects,
-        )
 
 
 def _may_match(condition: Condition) -> bool:

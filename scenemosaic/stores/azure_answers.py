@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from scenemosaic.errors import (
     MissingCapability,
     PermanentStoreError,
+    RetentionError,
     StoreError,
     TransientStoreError,
 )
+from scenemosaic.retry_after import retry_after_s
 from scenemosaic.stores.port import Condition
 from scenemosaic.stores.s3_answers import Verdict
 
@@ -19,6 +21,8 @@ _REFUSED = ("BlobAlreadyExists", "ConditionNotMet", "TargetConditionNotMet")
 _NO_BLOB = ("BlobNotFound", "ResourceNotFound", "CannotVerifyCopySource")
 _CHANGED = ("ConditionNotMet", "SourceConditionNotMet")
 _PAST_END = ("InvalidRange",)
+_HELD = ("BlobImmutable", "ContainerHasLegalHold", "ContainerImmutabilityPolicy")
+_ARCHIVED = ("BlobArchived", "BlobBeingRehydrated")
 _TRANSIENT = ("InternalError", "OperationTimedOut", "ServerBusy")
 
 
@@ -30,7 +34,7 @@ class Failure:
     code: str
     message: str
     request_id: str
-    retry_after: str
+    retry_after_s: float | None
 
 
 def classify(code: str, http_status: int, operation: str, condition: Condition | None) -> Verdict:
@@ -85,7 +89,7 @@ def failure_of(status: int, headers: Mapping[str, str], message: str) -> Failure
         code=headers.get("x-ms-error-code", ""),
         message=without_queries(first)[:200],
         request_id=headers.get("x-ms-request-id", ""),
-        retry_after=headers.get("Retry-After", ""),
+        retry_after_s=retry_after_s(headers),
     )
 
 
@@ -97,20 +101,29 @@ def answered_error(verdict: Verdict, failure: Failure, operation: str, named: st
         f"{_advice(failure.code, failure.status)}"
     )
     if verdict is Verdict.TRANSIENT:
-        pause = failure.retry_after
-        return TransientStoreError(message, float(pause) if pause.isdecimal() else None)
+        return TransientStoreError(message, failure.retry_after_s)
     if failure.status == 501:
         return MissingCapability(message)
-    return PermanentStoreError(message)
+    return RetentionError(message) if is_retained(failure.code) else PermanentStoreError(message)
+
+
+def is_retained(code: str) -> bool:
+    """Whether a policy, a hold, a lease or the archive tier forbids the request.
+
+    These answer 409 and 412, as a lost race does, and are none.
+    """
+    return code.startswith((*_HELD, "Lease")) or code in _ARCHIVED
 
 
 def _advice(code: str, status: int) -> str:
+    if code.startswith(_HELD):
+        return "; an immutability policy or a legal hold keeps this blob as it is, until it ends"
+    if code in _ARCHIVED:
+        return "; it lies in the archive tier: rehydrate it first"
     if code.startswith("Container"):
         return "; make the container, or choose another root"
     if code.startswith("Lease"):
         return "; somebody holds a lease on this blob: release it, or choose another root"
-    if code.startswith("BlobImmutable"):
-        return "; a policy or a legal hold keeps this blob as it is"
     if status in (401, 403):
         return "; check the connection string or the identity's roles"
     return ""

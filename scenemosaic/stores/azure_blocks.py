@@ -18,6 +18,7 @@ from scenemosaic.stores.azure_requests import (
     content_arguments,
     quoted,
 )
+from scenemosaic.stores.pieces import Gathered, RunCheck, Seen
 from scenemosaic.stores.port import Condition, CopyRun, Segment
 from scenemosaic.stores.s3_answers import Verdict
 from scenemosaic.stores.s3_parts import CopyPart, Limits, Part
@@ -46,14 +47,17 @@ class BlockList:
     condition: Condition
     content_type: str
     metadata: Mapping[str, str]
-    bytes_of: Callable[[Sequence[Segment]], bytes]
+    gather: Callable[[Sequence[Segment]], Gathered]
     source_url: Callable[[CopyRun], str | None]
     policy: RetryPolicy
     effects: Effects
     _no_copies: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, parts: Sequence[Part]) -> Reply[Mapping[str, Any]]:
-        """The reply to the commit; RACING where another commit threw our blocks away."""
+    def run(self, parts: Sequence[Part], check: RunCheck) -> Reply[Mapping[str, Any]]:
+        """The reply to the commit; RACING where another commit threw our blocks away.
+
+        ``check`` is told of every block's bytes before that.
+        """
         with ThreadPoolExecutor(PARALLEL_BLOCKS) as pool:
             staged = [pool.submit(self._stage, *numbered) for numbered in enumerate(parts)]
             try:
@@ -62,10 +66,13 @@ class BlockList:
                     future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
+        for future in staged:
+            check.saw(future.result())
         if not self._holds_all(parts):
             return Reply(Verdict.RACING)
         blocks = [BlobBlock(self._id(number)) for number in range(len(parts))]
-        return self._send("PutBlockList", lambda: self._commit(blocks), self.condition)
+        finish_s = self.requests.deadlines.finish_s
+        return self._send("PutBlockList", lambda: self._commit(blocks), self.condition, finish_s)
 
     def _commit(self, blocks: list[BlobBlock]) -> Mapping[str, Any]:
         return self.blob.commit_block_list(
@@ -78,14 +85,12 @@ class BlockList:
     def _id(self, number: int) -> str:
         return f"{self.nonce}{number:05d}"
 
-    def _stage(self, number: int, part: Part) -> None:
-        if isinstance(part, CopyPart):
-            if self._copied(number, part.run):
-                return
-            data = self.bytes_of([part.run])
-        else:
-            data = self.bytes_of(part.pieces)
-        self._retrying("PutBlock", lambda: self._put_block(number, data))
+    def _stage(self, number: int, part: Part) -> tuple[Seen, ...]:
+        if isinstance(part, CopyPart) and self._copied(number, part.run):
+            return (Seen(part.size_bytes),)
+        gathered = self.gather([part.run] if isinstance(part, CopyPart) else part.pieces)
+        self._retrying("PutBlock", lambda: self._put_block(number, gathered.data))
+        return gathered.seen
 
     def _put_block(self, number: int, data: bytes) -> object:
         chosen = self.requests.options.for_blocks()
@@ -98,8 +103,11 @@ class BlockList:
         url = None if self._no_copies.is_set() else self.source_url(run)
         if url is None:
             return False
+        total_s = self.requests.deadlines.copying_s(run.size_bytes)
         try:
-            reply = self._retrying("PutBlockFromURL", lambda: self._put_from(url, number, run))
+            reply = self._retrying(
+                "PutBlockFromURL", lambda: self._put_from(url, number, run), total_s
+            )
         except PermanentStoreError as error:
             # A firewall or a policy may keep the store from reading its own blob by URL.
             if not self._no_copies.is_set():
@@ -139,11 +147,19 @@ class BlockList:
                 )
         return True
 
-    def _retrying(self, operation: str, call: Callable[[], Any]) -> Reply[Any]:
+    def _retrying(
+        self, operation: str, call: Callable[[], Any], total_s: float | None = None
+    ) -> Reply[Any]:
         """For what may land twice without harm: blocks, and reading their list."""
-        return retrying(lambda: self._send(operation, call), self.policy, self.effects)
+        return retrying(
+            lambda: self._send(operation, call, None, total_s), self.policy, self.effects
+        )
 
     def _send(
-        self, operation: str, call: Callable[[], Any], condition: Condition | None = None
+        self,
+        operation: str,
+        call: Callable[[], Any],
+        condition: Condition | None,
+        total_s: float | None,
     ) -> Reply[Any]:
-        return self.requests.send(operation, self.named, condition, call)
+        return self.requests.send(operation, self.named, condition, call, total_s)

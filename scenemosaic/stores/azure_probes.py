@@ -28,7 +28,9 @@ class AzureProbes:
             )
 
         for found in self._requests.send("ListBlobs", f"{self._uri}/{prefix}", None, ask).found:
-            yield Version(str(found.name)[len(self._prefix) :], found.version_id)
+            # An account that keeps no versions tells of none, nor which one is current.
+            current = bool(found.is_current_version) or found.version_id is None
+            yield Version(str(found.name)[len(self._prefix) :], found.version_id, current=current)
 
     def delete(self, key: str, version_id: str | None = None) -> None:
         blob = self._requests.blob(self._prefix + check_probe_key(key))

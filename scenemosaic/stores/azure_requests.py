@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+import requests
 from azure.core import MatchConditions
 from azure.core.exceptions import (
     AzureError,
@@ -16,6 +17,7 @@ from azure.core.exceptions import (
     ServiceRequestError,
     ServiceResponseError,
 )
+from azure.core.pipeline.transport import RequestsTransport
 from azure.storage.blob import (
     BlobClient,
     BlobSasPermissions,
@@ -26,6 +28,8 @@ from azure.storage.blob import (
     generate_blob_sas,
 )
 
+from scenemosaic.access import Access
+from scenemosaic.deadlines import Deadlines, Ending, within
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.azure_answers import (
     answered_error,
@@ -35,10 +39,9 @@ from scenemosaic.stores.azure_answers import (
 )
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import Verdict
+from scenemosaic.stores.timed_adapter import TimedAdapter
 
 T = TypeVar("T")
-CONNECT_DEADLINE_S = 10
-READ_DEADLINE_S = 60
 # What one Put Blob takes: nothing that goes through upload_blob is ever cut into blocks.
 SINGLE_PUT_BYTES = 5000 << 20
 SOURCE_SAS_VALID = timedelta(hours=1)
@@ -86,23 +89,38 @@ class Reply(Generic[T]):
 class Requests:
     """Sends requests to one container, one attempt each."""
 
-    def __init__(self, container: ContainerClient, options: AzureOptions) -> None:
+    def __init__(
+        self,
+        container: ContainerClient,
+        options: AzureOptions,
+        deadlines: Deadlines | None = None,
+    ) -> None:
         self.container = container
         self.options = options
+        self.deadlines = deadlines or Deadlines()
 
     def blob(self, full_key: str) -> BlobClient:
         return self.container.get_blob_client(full_key)
 
     def send(
-        self, operation: str, named: str, condition: Condition | None, call: Callable[[], T]
+        self,
+        operation: str,
+        named: str,
+        condition: Condition | None,
+        call: Callable[[], T],
+        total_s: float | None = None,
     ) -> Reply[T]:
-        """The reply. Raises TransientStoreError or PermanentStoreError, naming ``named``."""
-        try:
-            return Reply(Verdict.OK, call())
-        except HttpResponseError as error:
-            return _judge(error, operation, named, condition)
-        except AzureError as error:
-            raise unanswered_error(error, operation, named) from None
+        """The reply. Raises TransientStoreError or PermanentStoreError, naming ``named``.
+
+        ``total_s`` is the call's deadline where it is not the usual one.
+        """
+        with within(self.deadlines, total_s) as ending:
+            try:
+                return Reply(Verdict.OK, call())
+            except HttpResponseError as error:
+                return _judge(error, operation, named, condition)
+            except AzureError as error:
+                raise unanswered_error(error, operation, named, ending) from None
 
     def source_url(self, full_key: str, now: datetime) -> str | None:
         """A URL by which the store itself may read a blob for an hour; it is a secret.
@@ -163,20 +181,29 @@ def content_arguments(content_type: str, metadata: Mapping[str, str]) -> dict[st
     }
 
 
-def unanswered_error(error: AzureError, operation: str, named: str) -> StoreError:
+def unanswered_error(error: AzureError, operation: str, named: str, ending: Ending) -> StoreError:
     """The error of a request that got no answer: transient where the network lost it."""
+    if ending.over:
+        return TransientStoreError(f"{operation} of {named}: {ending}")
     message = f"{operation} of {named}: {without_queries(str(error.message))}"
     if isinstance(error, _LOST):
         return TransientStoreError(message)
     return PermanentStoreError(f"{message} ({type(error).__name__})")
 
 
-def make_service(environment: Mapping[str, str], named: str) -> BlobServiceClient:
+def options_of(access: Access) -> AzureOptions:
+    """What a container demands, as a block says it."""
+    return AzureOptions(access.storage_class, access.encryption_key, access.tags)
+
+
+def make_service(
+    environment: Mapping[str, str], named: str, deadlines: Deadlines | None = None
+) -> BlobServiceClient:
     """A client of what the environment says, with one attempt a request."""
+    deadlines = deadlines or Deadlines()
     settings: dict[str, Any] = {
         "retry_total": 0,
-        "connection_timeout": CONNECT_DEADLINE_S,
-        "read_timeout": READ_DEADLINE_S,
+        "transport": _transport(deadlines),
         "max_single_put_size": SINGLE_PUT_BYTES,
     }
     said = environment.get("AZURE_STORAGE_CONNECTION_STRING")
@@ -196,6 +223,17 @@ def make_service(environment: Mapping[str, str], named: str) -> BlobServiceClien
     raise PermanentStoreError(
         f"{named}: no Azure credentials were found; set AZURE_STORAGE_CONNECTION_STRING, or "
         "AZURE_STORAGE_ACCOUNT and AZURE_STORAGE_ACCESS_KEY or AZURE_STORAGE_SAS_TOKEN"
+    )
+
+
+def _transport(deadlines: Deadlines) -> RequestsTransport:
+    session = requests.Session()
+    for scheme in ("https://", "http://"):
+        session.mount(scheme, TimedAdapter())
+    return RequestsTransport(
+        session=session,
+        connection_timeout=deadlines.connect_s,
+        read_timeout=deadlines.silence_s,
     )
 
 

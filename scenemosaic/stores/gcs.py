@@ -1,77 +1,67 @@
 """The Cloud Storage store: conditions on generations, one attempt a request."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from scenemosaic.access import ENVIRONMENT, Access
+from scenemosaic.deadlines import deadlines_from
 from scenemosaic.errors import IncompleteError
-from scenemosaic.keys import check_key
-from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.roots import Root
 from scenemosaic.stores.gcs_probes import GcsProbes
-from scenemosaic.stores.gcs_requests import FIELDS, GcsOptions, Reply, Requests, make_client
+from scenemosaic.stores.gcs_requests import (
+    FIELDS,
+    GcsOptions,
+    Reply,
+    Requests,
+    make_client,
+    options_of,
+)
 from scenemosaic.stores.gcs_upload import CHUNK_BYTES, Session
-from scenemosaic.stores.pieces import bytes_of
 from scenemosaic.stores.port import (
     Answer,
     Body,
     Capabilities,
     Condition,
-    CopyRun,
     IfAbsent,
     IfMatch,
     ObjectInfo,
     Segment,
+    Version,
     WriteResult,
 )
+from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 
 _GENERATION = re.compile(r"[1-9][0-9]{0,18}")
 
 
-def connect(root: Root, options: GcsOptions | None = None) -> "GcsStore":
-    """The store of a ``gs://`` root, set up from the SDK's standard environment.
+def connect(
+    root: Root, options: GcsOptions | None = None, access: Access = ENVIRONMENT
+) -> "GcsStore":
+    """The store of a ``gs://`` root; what ``access`` leaves out is the SDK's environment's.
 
     Raises PermanentStoreError where no usable credentials are found.
     """
-    client = make_client(root.uri)
-    session, endpoint = client._http, client.api_endpoint
-    return GcsStore(root, Requests(session, endpoint, root.bucket, options or GcsOptions()))
+    client = make_client(root.uri, access)
+    requests = Requests(
+        *(client._http, client.api_endpoint, root.bucket, options or options_of(access)),
+        deadlines_from(os.environ),
+    )
+    return GcsStore(root, requests)
 
 
-class GcsStore:
-    """A bucket's prefix as a store. Safe for threads; one for each process.
+class GcsStore(RemoteStore[Requests]):
+    """A bucket's prefix.
 
     An ETag here is the object's generation, in decimal digits, and so is its version ID:
     each write has a new one, whether the bucket keeps old versions or not.
-    ``policy`` is for what may land twice: chunks, pages of a listing, bytes to gather.
     """
 
     capabilities = Capabilities(
         if_match=True, versions=True, delete_markers=False, server_side_copy=False
     )
-
-    def __init__(
-        self,
-        root: Root,
-        requests: Requests,
-        policy: RetryPolicy | None = None,
-        effects: Effects | None = None,
-    ) -> None:
-        self.uri = root.uri
-        self._prefix = f"{root.prefix}/" if root.prefix else ""
-        self._requests = requests
-        self._policy = policy or RetryPolicy()
-        self._effects = effects or system_effects()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"the store of {self.uri} holds a client; open it again from its URI")
-
-    def object_uri(self, key: str) -> str:
-        return f"{self.uri}/{check_key(key)}"
-
-    def close(self) -> None:
-        self._requests.close()
 
     def head(self, key: str) -> ObjectInfo | None:
         named, url = self.object_uri(key), self._url(key)
@@ -101,7 +91,11 @@ class GcsStore:
         return reply.body if size_bytes != 0 else b""
 
     def put(self, key: str, body: Body, condition: Condition) -> WriteResult:
-        return self._insert(key, body.data, condition, body.content_type, body.metadata)
+        resource = self._resource(key, body.content_type, body.metadata)
+        if not _may_match(condition):
+            return self._unmatched(key)
+        reply = self._requests.insert(self.object_uri(key), condition, resource, body.data)
+        return self._result(key, condition, reply)
 
     def compose(
         self,
@@ -113,7 +107,7 @@ class GcsStore:
     ) -> WriteResult:
         size_bytes = sum(segment.size_bytes for segment in segments)
         if size_bytes <= CHUNK_BYTES:
-            return self._insert(key, self._bytes_of(segments), condition, content_type, metadata)
+            return self._put_gathered(key, segments, condition, content_type, metadata)
         if not _may_match(condition):
             return self._unmatched(key)
         upload = Session(
@@ -122,7 +116,7 @@ class GcsStore:
             condition=condition,
             resource=self._resource(key, content_type, metadata),
             size_bytes=size_bytes,
-            bytes_of=self._bytes_of,
+            gather=self._gather,
             policy=self._policy,
             effects=self._effects,
         )
@@ -130,6 +124,9 @@ class GcsStore:
 
     def probes(self) -> GcsProbes:
         return GcsProbes(self._requests, self.uri, self._prefix)
+
+    def versions(self, prefix: str) -> Iterator[Version]:
+        return self.probes().versions(prefix)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         token: dict[str, str] = {}
@@ -152,31 +149,15 @@ class GcsStore:
         fields = "items(name,size,generation,updated),nextPageToken"
         params = {"prefix": self._prefix + prefix, "fields": fields, **token}
         url = self._requests.objects_url
-        return retrying(
+        return self._again(
             lambda: self._requests.send("ListObjects", named, url=url, params=params).resource(
                 named
-            ),
-            self._policy,
-            self._effects,
+            )
         )
-
-    def _insert(
-        self,
-        key: str,
-        data: bytes,
-        condition: Condition,
-        content_type: str,
-        metadata: Mapping[str, str],
-    ) -> WriteResult:
-        resource = self._resource(key, content_type, metadata)
-        if not _may_match(condition):
-            return self._unmatched(key)
-        reply = self._requests.insert(self.object_uri(key), condition, resource, data)
-        return self._result(key, condition, reply)
 
     def _resource(self, key: str, content_type: str, metadata: Mapping[str, str]) -> dict[str, Any]:
         return {
-            "name": self._prefix + check_key(key),
+            "name": self._full_key(key),
             "contentType": content_type,
             "metadata": dict(metadata),
             **self._requests.options.resource(),
@@ -196,17 +177,7 @@ class GcsStore:
         return WriteResult(Answer.GONE if self.head(key) is None else Answer.REFUSED)
 
     def _url(self, key: str) -> str:
-        return self._requests.object_url(self._prefix + check_key(key))
-
-    def _bytes_of(self, pieces: Sequence[Segment]) -> bytes:
-        return bytes_of(pieces, self._run)
-
-    def _run(self, run: CopyRun) -> bytes:
-        return retrying(
-            lambda: self.get(run.key, run.offset, run.size_bytes, run.etag),
-            self._policy,
-            self._effects,
-        )
+        return self._requests.object_url(self._full_key(key))
 
 
 def _is_generation(etag: str) -> bool:

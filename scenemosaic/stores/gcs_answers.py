@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.errors import PermanentStoreError, RetentionError, StoreError, TransientStoreError
+from scenemosaic.retry_after import retry_after_s
 from scenemosaic.stores.port import Condition
 from scenemosaic.stores.s3_answers import Verdict
 
@@ -14,6 +15,10 @@ READS = ("GetObject", "ReadObject")
 # A throttle may come as 403 with one of these.
 _THROTTLED = ("rateLimitExceeded", "userRateLimitExceeded")
 _TRANSIENT = (408, 429)
+# An organisation's policy answers 412 too, and is no lost race.
+_POLICY = ("orgPolicyConstraintFailed",)
+_RETAINED = ("retentionPolicyNotMet", "objectUnderActiveHold")
+_RETAINED_TEXT = re.compile(r"subject to .{0,40}retention|under active .{0,20}hold", re.IGNORECASE)
 # 499 is how Cloud Storage says that a session was cancelled.
 _SESSION_GONE = (404, 410, 499)
 
@@ -26,7 +31,7 @@ class Failure:
     reason: str
     message: str
     request_id: str
-    retry_after: str
+    retry_after_s: float | None
 
 
 def classify(
@@ -40,6 +45,8 @@ def classify(
     if reason in _THROTTLED or http_status in _TRANSIENT or http_status >= 500:
         # 501 is no hiccup: the request is not known there.
         return Verdict.PERMANENT if http_status == 501 else Verdict.TRANSIENT
+    if reason in _POLICY:
+        return Verdict.PERMANENT
     if operation in WRITES and condition is not None:
         return _of_write(http_status, operation)
     if operation == "CancelUpload" and http_status in _SESSION_GONE:
@@ -80,7 +87,7 @@ def failure_of(status: int, headers: Mapping[str, str], text: str) -> Failure:
         reason=reason,
         message=message,
         request_id=headers.get("X-GUploader-UploadID", ""),
-        retry_after=headers.get("Retry-After", ""),
+        retry_after_s=retry_after_s(headers),
     )
 
 
@@ -98,19 +105,27 @@ def answered_error(verdict: Verdict, failure: Failure, operation: str, named: st
     message = (
         f"{operation} of {named}: {failure.reason or 'error'}: {without_queries(failure.message)} "
         f"(HTTP {failure.status}, request ID {failure.request_id or 'none'})"
-        f"{_advice(failure.status, operation)}"
+        f"{_advice(failure)}"
     )
     if verdict is Verdict.TRANSIENT:
-        pause = failure.retry_after
-        return TransientStoreError(message, float(pause) if pause.isdecimal() else None)
-    return PermanentStoreError(message)
+        return TransientStoreError(message, failure.retry_after_s)
+    return RetentionError(message) if is_retained(failure) else PermanentStoreError(message)
 
 
-def _advice(status: int, operation: str) -> str:
-    if status == 404:
+def is_retained(failure: Failure) -> bool:
+    """Whether a retention policy or a hold forbids the request, and no missing role."""
+    if failure.reason in _RETAINED:
+        return True
+    return failure.status == 403 and _RETAINED_TEXT.search(failure.message) is not None
+
+
+def _advice(failure: Failure) -> str:
+    if is_retained(failure):
+        return "; a retention policy or a hold keeps this object as it is, until it ends"
+    if failure.status == 404:
         return "; make the bucket, or choose another root"
-    if status in (401, 403):
-        return "; check the credentials, their roles and the bucket's retention policy"
+    if failure.status in (401, 403):
+        return "; check the credentials and their roles"
     return ""
 
 

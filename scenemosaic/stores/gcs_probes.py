@@ -21,7 +21,8 @@ class GcsProbes:
         while True:
             page = self._page(prefix, token)
             for found in page.get("items", ()):
-                yield Version(str(found["name"])[len(self._prefix) :], str(found["generation"]))
+                key, current = str(found["name"])[len(self._prefix) :], "timeDeleted" not in found
+                yield Version(key, str(found["generation"]), current=current)
             if not page.get("nextPageToken"):
                 return
             token = {"pageToken": page["nextPageToken"]}

@@ -13,19 +13,20 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+import google.cloud.storage as storage
 import google_crc32c
 import requests
+from google.auth.credentials import Credentials
 from google.auth.exceptions import GoogleAuthError, TransportError
-from google.cloud import storage
-from requests.adapters import HTTPAdapter
 
+from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.deadlines import Deadlines, Ending, time_connections, within
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.gcs_answers import answered_error, classify, failure_of, without_queries
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import Verdict
+from scenemosaic.stores.timed_adapter import TimedAdapter
 
-CONNECT_DEADLINE_S = 10.0
-READ_DEADLINE_S = 60.0
 FIELDS = "name,size,generation,contentType,metadata,updated"
 
 _METHODS = {
@@ -84,9 +85,15 @@ class Requests:
     """Sends requests to one bucket, one attempt each."""
 
     def __init__(
-        self, session: requests.Session, endpoint: str, bucket: str, options: GcsOptions
+        self,
+        session: requests.Session,
+        endpoint: str,
+        bucket: str,
+        options: GcsOptions,
+        deadlines: Deadlines | None = None,
     ) -> None:
         self._session = session
+        self._deadlines = deadlines or Deadlines()
         self._base = endpoint.rstrip("/")
         self._objects = f"/storage/v1/b/{quote(bucket, safe='')}/o"
         self.options = options
@@ -114,18 +121,19 @@ class Requests:
         data: bytes | None = None,
     ) -> Reply:
         """The reply. Raises TransientStoreError or PermanentStoreError, naming ``named``."""
-        try:
-            response = self._session.request(
-                _METHODS[operation],
-                url,
-                params={**self.options.for_every_request(), **(params or {})},
-                headers={"Accept-Encoding": "identity", **(headers or {})},
-                data=data,
-                timeout=(CONNECT_DEADLINE_S, READ_DEADLINE_S),
-                allow_redirects=False,
-            )
-        except (requests.RequestException, GoogleAuthError) as error:
-            raise unanswered_error(error, operation, named) from None
+        with within(self._deadlines) as ending:
+            try:
+                response = self._session.request(
+                    _METHODS[operation],
+                    url,
+                    params={**self.options.for_every_request(), **(params or {})},
+                    headers={"Accept-Encoding": "identity", **(headers or {})},
+                    data=data,
+                    timeout=(self._deadlines.connect_s, self._deadlines.silence_s),
+                    allow_redirects=False,
+                )
+            except (requests.RequestException, GoogleAuthError) as error:
+                raise unanswered_error(error, operation, named, ending) from None
         if response.status_code in (200, 201, 204, 206, 308):
             verdict = Verdict.OK
         else:
@@ -202,8 +210,10 @@ def encoded_crc(value: int) -> str:
     return base64.b64encode(value.to_bytes(4, "big")).decode()
 
 
-def unanswered_error(error: Exception, operation: str, named: str) -> StoreError:
+def unanswered_error(error: Exception, operation: str, named: str, ending: Ending) -> StoreError:
     """The error of a request that got no answer: permanent where credentials are at fault."""
+    if ending.over:
+        return TransientStoreError(f"{operation} of {named}: {ending}")
     if isinstance(error, GoogleAuthError) and not isinstance(error, TransportError):
         if getattr(error, "retryable", False):
             return TransientStoreError(f"{operation} of {named}: no access token for now")
@@ -214,10 +224,20 @@ def unanswered_error(error: Exception, operation: str, named: str) -> StoreError
     return TransientStoreError(f"{operation} of {named}: {without_queries(str(error))}")
 
 
-def make_client(named: str) -> storage.Client:
-    """A client of the environment's credentials; STORAGE_EMULATOR_HOST needs none."""
+def options_of(access: Access) -> GcsOptions:
+    """What a bucket demands, as a block says it."""
+    return GcsOptions(access.encryption_key, access.storage_class, access.billing_project)
+
+
+def make_client(named: str, access: Access = ENVIRONMENT) -> storage.Client:
+    """A client of the environment's credentials or ``access``'s; an emulator needs none."""
+    chosen = {} if access.endpoint is None else {"api_endpoint": access.endpoint}
     try:
-        client = storage.Client(project=None)
+        client = storage.Client(
+            project=None,
+            credentials=credentials_of(access, Credentials),  # type: ignore[type-abstract]
+            client_options=chosen,
+        )
     except (GoogleAuthError, ValueError, OSError) as error:
         # The text of the error may quote the credentials.
         raise PermanentStoreError(
@@ -225,7 +245,10 @@ def make_client(named: str) -> storage.Client:
             "set GOOGLE_APPLICATION_CREDENTIALS, or run: gcloud auth application-default login"
         ) from None
     session = client._http
-    if not getattr(session, "is_mtls", False):
+    if getattr(session, "is_mtls", False):
+        for adapter in session.adapters.values():
+            time_connections(adapter.poolmanager)
+    else:
         for scheme in ("https://", "http://"):
-            session.mount(scheme, HTTPAdapter(pool_maxsize=32))
+            session.mount(scheme, TimedAdapter())
     return client

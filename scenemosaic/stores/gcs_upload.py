@@ -12,7 +12,7 @@ import google_crc32c
 from scenemosaic.errors import StoreError, TransientStoreError
 from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.stores.gcs_requests import Reply, Requests, encoded_crc
-from scenemosaic.stores.pieces import in_chunks
+from scenemosaic.stores.pieces import Gathered, RunCheck, in_chunks
 from scenemosaic.stores.port import Condition, Segment
 from scenemosaic.stores.s3_answers import Verdict
 
@@ -36,7 +36,7 @@ class Session:
     condition: Condition
     resource: Mapping[str, Any]
     size_bytes: int
-    bytes_of: Callable[[Sequence[Segment]], bytes]
+    gather: Callable[[Sequence[Segment]], Gathered]
     policy: RetryPolicy
     effects: Effects
 
@@ -57,9 +57,13 @@ class Session:
 
     def _carry_all(self, url: str, segments: Sequence[Segment]) -> Reply:
         offset = crc = 0
+        check = RunCheck(segments)
         with ThreadPoolExecutor(READ_AHEAD) as pool:
             try:
-                for data in self._read(pool, segments):
+                for chunk in self._read(pool, segments):
+                    # Before it is sent: the last one makes the object.
+                    check.saw(chunk.seen)
+                    data = chunk.data
                     crc = google_crc32c.extend(crc, data)
                     reply = self._carry(url, data, offset, crc)
                     if reply.status != 308:
@@ -69,11 +73,11 @@ class Session:
                 pool.shutdown(cancel_futures=True)
         raise TransientStoreError(f"{self.named}: the upload has all bytes and is not finished")
 
-    def _read(self, pool: ThreadPoolExecutor, segments: Sequence[Segment]) -> Iterator[bytes]:
+    def _read(self, pool: ThreadPoolExecutor, segments: Sequence[Segment]) -> Iterator[Gathered]:
         """The chunks in order, a few of them read ahead."""
-        waiting: deque[Future[bytes]] = deque()
+        waiting: deque[Future[Gathered]] = deque()
         for pieces in in_chunks(segments, CHUNK_BYTES):
-            waiting.append(pool.submit(self.bytes_of, pieces))
+            waiting.append(pool.submit(self.gather, pieces))
             if len(waiting) > READ_AHEAD:
                 yield waiting.popleft().result()
         while waiting:

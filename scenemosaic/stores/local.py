@@ -27,6 +27,7 @@ from scenemosaic.stores import local_meta as meta
 from scenemosaic.stores.local_compose import write_segments
 from scenemosaic.stores.local_layout import Layout
 from scenemosaic.stores.local_probes import LocalProbes
+from scenemosaic.stores.local_proof import unenforced
 from scenemosaic.stores.local_scratch import abandoned, discard, scratch_file, sweep
 from scenemosaic.stores.port import (
     Answer,
@@ -120,6 +121,9 @@ class LocalStore:
             return meta.sample_proof(descriptor, size_bytes)
 
         return self._write(key, condition, fill, content_type, metadata)
+
+    def unenforced(self) -> str:
+        return unenforced(self._layout.proof_folder)
 
     def probes(self) -> LocalProbes:
         return LocalProbes(self._layout)

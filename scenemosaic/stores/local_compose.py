@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import Protocol
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.stores import local_files as files
+from scenemosaic.stores.local_pipe import Pipe, pipe_into
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, ObjectInfo, Segment
 
 
@@ -25,36 +25,31 @@ class Source(Protocol):
     def info(self) -> ObjectInfo: ...
 
 
-_AT_ONCE = 4
-
 Opener = Callable[[str], AbstractContextManager[Source | None]]
 
 
 def write_segments(segments: Sequence[Segment], target: int, opened: Opener) -> int:
     """Write all ``segments`` one behind the other into the empty open file ``target``; its bytes.
 
-    Several are copied at a time, each to its own place. Raises IncompleteError,
-    naming the key, where a source is absent, is another version than the pinned
-    one, is too short, or changed while it was copied.
+    Raises IncompleteError, naming the key, where a source is absent, is another
+    version than the pinned one, is too short, or changed while it was copied.
     """
     *starts, end = accumulate((segment.size_bytes for segment in segments), initial=0)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        writes = pool.map(
-            lambda segment, start: _write(segment, start, target, opened), segments, starts
-        )
-        for _ in writes:  # raises the first error; what was begun is finished first
-            pass
+    files.reserve(target, end)
+    with pipe_into(target) as pipe:
+        for segment, start in zip(segments, starts, strict=True):
+            _write(segment, start, target, opened, pipe)
     return end
 
 
-def _write(segment: Segment, position: int, target: int, opened: Opener) -> None:
+def _write(segment: Segment, position: int, target: int, opened: Opener, pipe: Pipe) -> None:
     match segment:
         case Literal():
             files.write_at(target, segment.data, position)
         case FileSlice():
             _copy_file(segment, target, position)
         case CopyRun():
-            _copy_run(segment, target, position, opened)
+            _copy_run(segment, target, position, opened, pipe)
 
 
 def _copy_file(piece: FileSlice, target: int, position: int) -> None:
@@ -66,7 +61,7 @@ def _copy_file(piece: FileSlice, target: int, position: int) -> None:
     _check_length(piece.path, copied, piece.size_bytes)
 
 
-def _copy_run(run: CopyRun, target: int, position: int, opened: Opener) -> None:
+def _copy_run(run: CopyRun, target: int, position: int, opened: Opener, pipe: Pipe) -> None:
     with opened(run.key) as source:
         if source is None:
             raise IncompleteError(f"{run.key} is absent, and a composed object needs it")
@@ -74,18 +69,18 @@ def _copy_run(run: CopyRun, target: int, position: int, opened: Opener) -> None:
             raise IncompleteError(
                 f"{run.key} has the ETag {source.info.etag}, not {run.etag}: it was replaced"
             )
-        _copy_bytes(run, source.descriptor, target, position)
+        _copy_bytes(run, source.descriptor, target, position, pipe)
         after = os.fstat(source.descriptor)
         if (after.st_size, after.st_mtime_ns) != (source.status.st_size, source.status.st_mtime_ns):
             raise IncompleteError(f"{run.key} changed while it was copied")
 
 
-def _copy_bytes(run: CopyRun, source: int, target: int, position: int) -> None:
+def _copy_bytes(run: CopyRun, source: int, target: int, position: int, pipe: Pipe) -> None:
     if run.crc is None:
         copied = files.copy_range(source, run.offset, run.size_bytes, target, position)
         _check_length(run.key, copied, run.size_bytes)
         return
-    copied, crc = files.copy_checked(source, run.offset, run.size_bytes, target, position)
+    copied, crc = pipe.copy(source, run.offset, run.size_bytes, position)
     _check_length(run.key, copied, run.size_bytes)
     if crc != run.crc:
         raise IncompleteError(f"{run.key} holds other bytes than its manifest row says")

@@ -19,6 +19,7 @@ class Layout:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.scratch_folder = root / HIDDEN / "tmp"
+        self.proof_folder = root / HIDDEN / "preflight"
 
     def path(self, key: str) -> Path:
         """The object's path. Raises where the key is the store's own or leaves the root."""

@@ -17,7 +17,7 @@ class LocalProbes:
         self._layout = layout
 
     def versions(self, prefix: str) -> Iterator[Version]:
-        return (Version(key, None) for key in self._layout.keys(prefix))
+        return (Version(key, None, current=True) for key in self._layout.keys(prefix))
 
     def delete(self, key: str, version_id: str | None = None) -> None:
         path = self._layout.path(check_probe_key(key))

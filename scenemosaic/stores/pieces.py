@@ -1,16 +1,43 @@
-"""Bytes of a composed object that pass through this process, in pieces and chunks."""
+"""Bytes of a composed object that pass through this process: in pieces, in chunks, and checked."""
 
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+from isal import isal_zlib
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 from scenemosaic.stores.s3_parts import cut
 
 
-def bytes_of(pieces: Sequence[Segment], read_run: Callable[[CopyRun], bytes]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of one piece's bytes: how many, and their CRC-32 where somebody made it."""
+
+    size_bytes: int
+    crc: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The bytes of some pieces, and what each of them was seen to be."""
+
+    data: bytes
+    seen: tuple[Seen, ...]
+
+
+def gather(pieces: Sequence[Segment], read_run: Callable[[CopyRun], bytes]) -> Gathered:
     """The bytes of ``pieces``. Raises IncompleteError where one of them ends early."""
-    return b"".join(_piece(piece, read_run) for piece in pieces)
+    found = [_piece(piece, read_run) for piece in pieces]
+    seen = tuple(_seen(piece, data) for piece, data in zip(pieces, found, strict=True))
+    return Gathered(b"".join(found), seen)
+
+
+def _seen(piece: Segment, data: bytes) -> Seen:
+    wanted = isinstance(piece, CopyRun) and piece.crc is not None
+    return Seen(len(data), zlib.crc32(data) if wanted else None)
 
 
 def _piece(piece: Segment, read_run: Callable[[CopyRun], bytes]) -> bytes:
@@ -29,6 +56,46 @@ def _whole(name: str, data: bytes, size_bytes: int) -> bytes:
     if len(data) != size_bytes:
         raise IncompleteError(f"{name} ends early: {len(data)} of {size_bytes} bytes were read")
     return data
+
+
+class RunCheck:
+    """Compares a composition's bytes, told of in order, with the CRC-32 of each of its runs.
+
+    A run may come in several pieces. One of which no CRC is known leaves the run unchecked:
+    then the ETag that pins its source is all the proof there is.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self._segments = iter([segment for segment in segments if segment.size_bytes])
+        self._segment: Segment = Literal(b"")
+        self._so_far = Seen(0, 0)
+
+    def saw(self, pieces: Iterable[Seen]) -> None:
+        """Raises IncompleteError, naming the key, where a run that ends here has other bytes."""
+        for piece in pieces:
+            if piece.size_bytes:
+                self._add(piece)
+
+    def _add(self, piece: Seen) -> None:
+        if not self._so_far.size_bytes:
+            self._segment = next(self._segments)
+        self._so_far = _joined(self._so_far, piece)
+        if self._so_far.size_bytes == self._segment.size_bytes:
+            _check(self._segment, self._so_far.crc)
+            self._so_far = Seen(0, 0)
+
+
+def _joined(first: Seen, second: Seen) -> Seen:
+    size_bytes = first.size_bytes + second.size_bytes
+    if first.crc is None or second.crc is None:
+        return Seen(size_bytes)
+    return Seen(size_bytes, isal_zlib.crc32_combine(first.crc, second.crc, second.size_bytes))
+
+
+def _check(segment: Segment, crc: int | None) -> None:
+    if not isinstance(segment, CopyRun) or None in (crc, segment.crc) or crc == segment.crc:
+        return
+    raise IncompleteError(f"{segment.key} holds other bytes than its manifest row says")
 
 
 def in_chunks(segments: Sequence[Segment], chunk_bytes: int) -> Iterator[tuple[Segment, ...]]:

@@ -211,11 +211,26 @@ class Store(Head, Get, Put, Compose, List, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a key, or a delete marker. None: the store keeps one version at most."""
+    """One version of a key, or a delete marker. None: the store keeps one version at most.
+
+    ``current``: it is what stands at the key now.
+    """
 
     key: str
     version_id: str | None
     marker: bool = False
+    current: bool = False
+
+
+@runtime_checkable
+class Histories(Protocol):
+    """Stores that may keep former versions of a key, behind a delete marker or a newer one."""
+
+    def versions(self, prefix: str) -> Iterator[Version]:
+        """Every version and delete marker of keys that begin with ``prefix``; changes nothing.
+
+        One attempt a page. Raises PermanentStoreError where versions may not be listed.
+        """
 
 
 class Probes(Protocol):
@@ -228,6 +243,29 @@ class Probes(Protocol):
         """Delete exactly this version; without one, what stands there (a versioned bucket
 
         keeps it behind a delete marker). Nothing there is no error.
+        """
+
+
+@runtime_checkable
+class PlainProbes(Protocol):
+    """Probes of a store whose policies can tell a conditional write from a plain one."""
+
+    def put_without_condition(self, key: str, data: bytes) -> Version:
+        """One plain PUT of a probe, one attempt: what a policy should deny.
+
+        Raises PermanentStoreError where it is denied.
+        """
+
+
+@runtime_checkable
+class Grounded(Protocol):
+    """Stores whose conditions this software keeps by itself, on ground that must hold."""
+
+    def unenforced(self) -> str:
+        """What the ground accepts that it must refuse; empty where nothing.
+
+        Asks only for what must be refused, leaves hidden files of fixed names, and deletes
+        nothing. Raises StoreError where it cannot be tried.
         """
 
 

@@ -1,47 +1,48 @@
 """The S3 store: boto3, one attempt a request, conditions checked by the service."""
 
 import base64
-import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC
-from pathlib import Path
 from typing import Any
 
+from scenemosaic.access import ENVIRONMENT, Access
+from scenemosaic.deadlines import deadlines_from
 from scenemosaic.errors import IncompleteError, TransientStoreError
-from scenemosaic.keys import check_key
-from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
+from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.roots import Root
+from scenemosaic.stores.pieces import RunCheck
 from scenemosaic.stores.port import (
     Body,
     Capabilities,
     Condition,
-    CopyRun,
-    FileSlice,
-    Literal,
     ObjectInfo,
     Segment,
     Unfinished,
+    Version,
     WriteResult,
 )
+from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_multipart import Multipart
 from scenemosaic.stores.s3_parts import UploadPart, plan_parts
 from scenemosaic.stores.s3_probes import S3Probes
-from scenemosaic.stores.s3_requests import Reply, Requests, S3Options, make_client
+from scenemosaic.stores.s3_requests import Reply, Requests, S3Options, make_client, options_of
 from scenemosaic.stores.s3_uploads import open_uploads
 
 
-def connect(root: Root, options: S3Options | None = None) -> "S3Store":
-    """The store of an ``s3://`` root, set up from the SDK's standard environment."""
-    options = options or S3Options()
-    return S3Store(root, Requests(make_client(options, root.uri), root.bucket, options))
+def connect(
+    root: Root, options: S3Options | None = None, access: Access = ENVIRONMENT
+) -> "S3Store":
+    """The store of an ``s3://`` root; what ``access`` leaves out is the SDK's environment's."""
+    options = options or options_of(access)
+    deadlines = deadlines_from(os.environ)
+    client = make_client(options, root.uri, deadlines, access)
+    return S3Store(root, Requests(client, root.bucket, options, deadlines))
 
 
-class S3Store:
-    """A bucket's prefix as a store. Safe for threads; one for each process.
-
-    ``policy`` is for what may land twice: parts, pages of a listing, bytes to gather.
-    """
+class S3Store(RemoteStore[Requests]):
+    """A bucket's prefix; ``begun`` is told each large write's upload ID."""
 
     capabilities = Capabilities(
         if_match=True, versions=True, delete_markers=True, server_side_copy=True
@@ -55,22 +56,9 @@ class S3Store:
         effects: Effects | None = None,
         begun: Callable[[str], None] = lambda upload_id: None,
     ) -> None:
-        self.uri = root.uri
+        super().__init__(root, requests, policy, effects)
         self._root = root
-        self._prefix = f"{root.prefix}/" if root.prefix else ""
-        self._requests = requests
-        self._policy = policy or RetryPolicy()
-        self._effects = effects or system_effects()
         self._begun = begun
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(f"the store of {self.uri} holds a client; open it again from its URI")
-
-    def object_uri(self, key: str) -> str:
-        return f"{self.uri}/{check_key(key)}"
-
-    def close(self) -> None:
-        self._requests.close()
 
     def head(self, key: str) -> ObjectInfo | None:
         reply = self._requests.send("HeadObject", self.object_uri(key), Key=self._full_key(key))
@@ -126,23 +114,22 @@ class S3Store:
     ) -> WriteResult:
         parts = plan_parts(segments)
         if not parts or (len(parts) == 1 and isinstance(parts[0], UploadPart)):
-            data = b"".join(self._piece(piece) for piece in segments)
-            digest = hashlib.sha256(data).hexdigest()
-            return self.put(key, Body(data, digest, content_type, metadata), condition)
+            return self._put_gathered(key, segments, condition, content_type, metadata)
         upload = Multipart(
             requests=self._requests,
             named=self.object_uri(key),
             full_key=self._full_key(key),
             condition=condition,
             new_object=self._new_object(content_type, metadata),
-            bytes_of=self._bytes_of,
+            gather=self._gather,
             full_key_of=self._full_key,
             policy=self._policy,
             effects=self._effects,
             begun=self._begun,
         )
         size_bytes = sum(part.size_bytes for part in parts)
-        return _result(upload.run(parts), key, size_bytes, content_type, metadata)
+        reply = upload.run(parts, RunCheck(segments))
+        return _result(reply, key, size_bytes, content_type, metadata)
 
     def announcing(self, begun: Callable[[str], None]) -> "S3Store":
         """The port's contract; the client is shared, and closed by either store."""
@@ -156,17 +143,16 @@ class S3Store:
 
     def end(self, key: str, upload_id: str) -> bool:
         named, full = self.object_uri(key), self._full_key(key)
-        reply = retrying(
-            lambda: self._requests.send(
-                "AbortMultipartUpload", named, Key=full, UploadId=upload_id
-            ),
-            self._policy,
-            self._effects,
+        reply = self._again(
+            lambda: self._requests.send("AbortMultipartUpload", named, Key=full, UploadId=upload_id)
         )
         return reply.verdict is Verdict.OK
 
     def probes(self) -> S3Probes:
         return S3Probes(self._requests, self.uri, self._prefix)
+
+    def versions(self, prefix: str) -> Iterator[Version]:
+        return self.probes().versions(prefix)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         token: dict[str, Any] = {}
@@ -185,42 +171,13 @@ class S3Store:
 
     def _page(self, prefix: str, token: Mapping[str, Any]) -> Mapping[str, Any]:
         named, full = f"{self.uri}/{prefix}", self._prefix + prefix
-        return retrying(
-            lambda: self._requests.send("ListObjectsV2", named, Prefix=full, **token).response,
-            self._policy,
-            self._effects,
+        return self._again(
+            lambda: self._requests.send("ListObjectsV2", named, Prefix=full, **token).response
         )
 
     def _new_object(self, content_type: str, metadata: Mapping[str, str]) -> dict[str, Any]:
         chosen = self._requests.options.for_new_object()
         return {"ContentType": content_type, "Metadata": dict(metadata), **chosen}
-
-    def _full_key(self, key: str) -> str:
-        return self._prefix + check_key(key)
-
-    def _bytes_of(self, part: UploadPart) -> bytes:
-        return b"".join(self._piece(piece) for piece in part.pieces)
-
-    def _piece(self, piece: Segment) -> bytes:
-        match piece:
-            case Literal():
-                return piece.data
-            case FileSlice():
-                with Path(piece.path).open("rb") as file:
-                    file.seek(piece.offset)
-                    return _whole(piece.path, file.read(piece.size_bytes), piece.size_bytes)
-            case CopyRun():
-                data = retrying(lambda: self._run(piece), self._policy, self._effects)
-                return _whole(self.object_uri(piece.key), data, piece.size_bytes)
-
-    def _run(self, run: CopyRun) -> bytes:
-        return self.get(run.key, run.offset, run.size_bytes, run.etag)
-
-
-def _whole(name: str, data: bytes, size_bytes: int) -> bytes:
-    if len(data) != size_bytes:
-        raise IncompleteError(f"{name} ends early: {len(data)} of {size_bytes} bytes were read")
-    return data
 
 
 def _range(offset: int, size_bytes: int | None) -> dict[str, Any]:

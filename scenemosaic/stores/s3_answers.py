@@ -7,9 +7,11 @@ from typing import Any
 from scenemosaic.errors import (
     MissingCapability,
     PermanentStoreError,
+    RetentionError,
     StoreError,
     TransientStoreError,
 )
+from scenemosaic.retry_after import retry_after_s
 from scenemosaic.stores.port import Answer, Condition, IfMatch
 
 
@@ -40,6 +42,10 @@ _READS = ("HeadObject", "GetObject", "UploadPartCopy")
 _NO_KEY = ("NoSuchKey", "NotFound", "404")
 _FAILED = ("PreconditionFailed", "412")
 _CONFLICT = ("ConditionalRequestConflict", "OperationAborted", "Conflict", "409")
+_ARCHIVED = ("InvalidObjectState", "ObjectNotInActiveTierError")
+_MAY_BE_LOCKED = ("AccessDenied", "InvalidRequest", "MethodNotAllowed", "ObjectLocked")
+# A missing permission names an action, such as s3:PutObjectRetention, and has none of these.
+_OBJECT_LOCK = ("object lock", "objectlockconfiguration", "worm protected", "worm-protected")
 _PERMANENT = ("NoSuchBucket", "NotImplemented", "501")
 _TRANSIENT = (
     "BandwidthLimitExceeded",
@@ -131,18 +137,43 @@ def answered_error(
 ) -> StoreError:
     """The error of a TRANSIENT or PERMANENT answer: operation, key, code, status, request ID."""
     code, status = code_of(response), status_of(response)
+    said = _message_of(response)
     message = (
-        f"{operation} of {named}: {code} {response.get('Error', {}).get('Message', '')} "
-        f"(HTTP {status}, request ID {request_id_of(response) or 'none'}){_advice(code, status)}"
+        f"{operation} of {named}: {code} {said} (HTTP {status}, "
+        f"request ID {request_id_of(response) or 'none'}){_advice(code, status, said)}"
     )
     if verdict is Verdict.TRANSIENT:
-        return TransientStoreError(message, _retry_after_s(response))
+        return TransientStoreError(message, retry_after_s(_headers_of(response)))
+    if is_retained(code, said):
+        return RetentionError(message)
     if code == "NotImplemented" or status == 501:
         return MissingCapability(message)
     return PermanentStoreError(message)
 
 
-def _advice(code: str, status: int) -> str:
+def is_retained(code: str, message: str) -> bool:
+    """Whether Object Lock or an archive class forbids the request, and no missing permission.
+
+    S3 has no code of its own for the former: AccessDenied and InvalidRequest, told by their text.
+    """
+    told = any(words in message.lower() for words in _OBJECT_LOCK)
+    return code in _ARCHIVED or (code in _MAY_BE_LOCKED and told)
+
+
+def _headers_of(response: Mapping[str, Any]) -> Mapping[str, str]:
+    found: Mapping[str, str] = response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return found
+
+
+def _message_of(response: Mapping[str, Any]) -> str:
+    return str(response.get("Error", {}).get("Message", ""))
+
+
+def _advice(code: str, status: int, message: str) -> str:
+    if code in _ARCHIVED:
+        return "; it lies in an archive class: restore it first"
+    if is_retained(code, message):
+        return "; the bucket's Object Lock forbids it: look at its retention and legal holds"
     if code == "NoSuchBucket":
         return "; make the bucket, or choose another root"
     if status in (401, 403):
@@ -150,8 +181,3 @@ def _advice(code: str, status: int) -> str:
     if status in (301, 307, 400) and code in ("PermanentRedirect", "301", "400"):
         return "; check the region and the endpoint"
     return ""
-
-
-def _retry_after_s(response: Mapping[str, Any]) -> float | None:
-    value = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("retry-after", "")
-    return float(value) if str(value).isdecimal() else None

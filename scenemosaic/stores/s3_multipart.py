@@ -1,19 +1,25 @@
 """Carrying out a plan of parts: create, send, complete by condition; or abort, always."""
 
+import base64
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from scenemosaic.errors import IncompleteError, MissingCapability, StoreError
 from scenemosaic.retry import Effects, RetryPolicy, retrying
-from scenemosaic.stores.port import Condition, CopyRun
+from scenemosaic.stores.pieces import Gathered, RunCheck, Seen
+from scenemosaic.stores.port import Condition, CopyRun, Segment
 from scenemosaic.stores.s3_answers import Verdict
-from scenemosaic.stores.s3_parts import CopyPart, Part, UploadPart
+from scenemosaic.stores.s3_parts import CopyPart, Part
 from scenemosaic.stores.s3_requests import Reply, Requests
 
+T = TypeVar("T")
 PARALLEL_PARTS = 4
+
+# A part as the completion names it, and what was seen of its bytes.
+Sent = tuple[dict[str, Any], tuple[Seen, ...]]
 
 _log = logging.getLogger(__name__)
 
@@ -36,28 +42,31 @@ class Multipart:
     full_key: str
     condition: Condition
     new_object: Mapping[str, Any]
-    bytes_of: Callable[[UploadPart], bytes]
+    gather: Callable[[Sequence[Segment]], Gathered]
     full_key_of: Callable[[str], str]
     policy: RetryPolicy
     effects: Effects
     begun: Callable[[str], None] = lambda upload_id: None
 
-    def run(self, parts: Sequence[Part]) -> Reply:
+    def run(self, parts: Sequence[Part], check: RunCheck) -> Reply:
         """The reply to the completion; RACING where somebody ended the upload meanwhile.
 
-        Leaves no open upload unless its abort fails, too.
+        ``check`` is told of every part's bytes before that. Leaves no open upload
+        unless its abort fails, too.
         """
         created = self._send("CreateMultipartUpload", **self.new_object)
         upload_id = str(created.response["UploadId"])
         try:
             self.begun(upload_id)
-            done = self._send_parts(parts, upload_id)
+            sent = self._send_parts(parts, upload_id)
+            for _, seen in sent:
+                check.saw(seen)
             self._check_lengths(parts, upload_id)
             reply = self._send(
                 "CompleteMultipartUpload",
                 self.condition,
                 UploadId=upload_id,
-                MultipartUpload={"Parts": done},
+                MultipartUpload={"Parts": [part for part, _ in sent]},
             )
         except _EndedByAnother:
             _log.info("upload %s of %s was ended by somebody else", upload_id, self.named)
@@ -79,9 +88,9 @@ class Multipart:
             raise _EndedByAnother
         return reply
 
-    def _send_parts(self, parts: Sequence[Part], upload_id: str) -> list[dict[str, Any]]:
+    def _send_parts(self, parts: Sequence[Part], upload_id: str) -> list[Sent]:
         with ThreadPoolExecutor(PARALLEL_PARTS) as pool:
-            sent: list[Future[dict[str, Any]]] = [
+            sent: list[Future[Sent]] = [
                 pool.submit(self._send_part, number, part, upload_id)
                 for number, part in enumerate(parts, start=1)
             ]
@@ -94,18 +103,17 @@ class Multipart:
                 raise
             return [future.result() for future in sent]
 
-    def _send_part(self, number: int, part: Part, upload_id: str) -> dict[str, Any]:
+    def _send_part(self, number: int, part: Part, upload_id: str) -> Sent:
         where: dict[str, Any] = {"PartNumber": number, "UploadId": upload_id}
         if isinstance(part, CopyPart):
-            answer = retrying(lambda: self._copy(part.run, where), self.policy, self.effects)
-        else:
-            data = self.bytes_of(part)
-            answer = retrying(
-                lambda: self._part("UploadPart", Body=data, **where).response,
-                self.policy,
-                self.effects,
-            )
-        return {"PartNumber": number, "ETag": answer["ETag"], **_checksums(answer)}
+            answer = self._again(lambda: self._copy(part.run, where))
+            return _sent(number, answer, (Seen(part.size_bytes, _crc_of(answer)),))
+        gathered = self.gather(part.pieces)
+        answer = self._again(lambda: self._part("UploadPart", Body=gathered.data, **where).response)
+        return _sent(number, answer, gathered.seen)
+
+    def _again(self, call: Callable[[], T]) -> T:
+        return retrying(call, self.policy, self.effects)
 
     def _copy(self, run: CopyRun, where: Mapping[str, Any]) -> Mapping[str, Any]:
         reply = self._part(
@@ -113,6 +121,7 @@ class Multipart:
             CopySource=self.requests.copy_source(self.full_key_of(run.key)),
             CopySourceIfMatch=run.etag,
             CopySourceRange=f"bytes={run.offset}-{run.offset + run.size_bytes - 1}",
+            copied_bytes=run.size_bytes,
             **where,
         )
         if reply.verdict is not Verdict.OK:
@@ -147,22 +156,24 @@ class Multipart:
             marker = {"PartNumberMarker": page["NextPartNumberMarker"]}
 
     def _stored_page(self, upload_id: str, marker: Mapping[str, Any]) -> Mapping[str, Any]:
-        return retrying(
-            lambda: self._part("ListParts", UploadId=upload_id, **marker).response,
-            self.policy,
-            self.effects,
-        )
+        return self._again(lambda: self._part("ListParts", UploadId=upload_id, **marker).response)
 
     def _abort(self, upload_id: str) -> None:
         try:
-            retrying(
-                lambda: self._send("AbortMultipartUpload", UploadId=upload_id),
-                self.policy,
-                self.effects,
-            )
+            self._again(lambda: self._send("AbortMultipartUpload", UploadId=upload_id))
         except StoreError as error:
             # The outcome that is on its way matters more; whoever cleans up needs the ID.
             _log.warning("upload %s of %s is still open: %s", upload_id, self.named, error)
+
+
+def _sent(number: int, answer: Mapping[str, Any], seen: tuple[Seen, ...]) -> Sent:
+    return {"PartNumber": number, "ETag": answer["ETag"], **_checksums(answer)}, seen
+
+
+def _crc_of(answer: Mapping[str, Any]) -> int | None:
+    """The CRC-32 that S3 itself made of a part's bytes, where it says so."""
+    said = answer.get("ChecksumCRC32")
+    return int.from_bytes(base64.b64decode(said), "big") if said else None
 
 
 def _checksums(answer: Mapping[str, Any]) -> dict[str, str]:

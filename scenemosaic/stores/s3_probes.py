@@ -37,6 +37,12 @@ class S3Probes:
         full_key = self._prefix + check_probe_key(key)
         self._requests.send("DeleteObject", f"{self._uri}/{key}", Key=full_key, **chosen)
 
+    def put_without_condition(self, key: str, data: bytes) -> Version:
+        reply = self._requests.send(
+            "PutObject", f"{self._uri}/{key}", Key=self._prefix + check_probe_key(key), Body=data
+        )
+        return Version(key, reply.response.get("VersionId"))
+
     def _page(self, prefix: str, marker: Mapping[str, Any]) -> Mapping[str, Any]:
         named, full = f"{self._uri}/{prefix}", self._prefix + prefix
         return self._requests.send("ListObjectVersions", named, Prefix=full, **marker).response
@@ -44,4 +50,8 @@ class S3Probes:
     def _version(self, found: Mapping[str, Any], *, marker: bool) -> Version:
         version_id = found.get("VersionId")
         known = None if version_id == _UNVERSIONED else version_id
-        return Version(str(found["Key"])[len(self._prefix) :], known, marker)
+        key, current = (
+            str(found["Key"])[len(self._prefix) :],
+            not marker and bool(found["IsLatest"]),
+        )
+        return Version(key, known, marker, current)

@@ -20,6 +20,9 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
+from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.boto_deadlines import timed_client
+from scenemosaic.deadlines import Deadlines, Ending, within
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import (
@@ -33,9 +36,6 @@ from scenemosaic.stores.s3_answers import (
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-CONNECT_DEADLINE_S = 10.0
-READ_DEADLINE_S = 60.0
 
 _LOST = (
     ConnectionError,
@@ -87,24 +87,45 @@ class Reply:
 class Requests:
     """Sends requests to one bucket, one attempt each."""
 
-    def __init__(self, client: "S3Client", bucket: str, options: S3Options) -> None:
+    def __init__(
+        self,
+        client: "S3Client",
+        bucket: str,
+        options: S3Options,
+        deadlines: Deadlines | None = None,
+    ) -> None:
         self._client = client
         self._bucket = bucket
         self.options = options
+        self._deadlines = deadlines or Deadlines()
 
     def send(
-        self, operation: str, named: str, condition: Condition | None = None, **parameters: Any
+        self,
+        operation: str,
+        named: str,
+        condition: Condition | None = None,
+        copied_bytes: int = 0,
+        **parameters: Any,
     ) -> Reply:
-        """The reply. Raises TransientStoreError or PermanentStoreError, naming ``named``."""
+        """The reply. Raises TransientStoreError or PermanentStoreError, naming ``named``.
+
+        ``copied_bytes`` is what S3 itself has to copy before it answers.
+        """
         method = getattr(self._client, xform_name(operation))
         chosen = self.options.for_every_request() | condition_parameters(condition)
-        try:
-            response = method(Bucket=self._bucket, **chosen, **parameters)
-        except ClientError as error:
-            return self._judge(error, operation, named, condition)
-        except (BotoCoreError, ResponseParserError) as error:
-            raise unanswered_error(error, operation, named) from error
+        with within(self._deadlines, self._total_s(operation, copied_bytes)) as ending:
+            try:
+                response = method(Bucket=self._bucket, **chosen, **parameters)
+            except ClientError as error:
+                return self._judge(error, operation, named, condition)
+            except (BotoCoreError, ResponseParserError) as error:
+                raise unanswered_error(error, operation, named, ending) from error
         return Reply(Verdict.OK, response)
+
+    def _total_s(self, operation: str, copied_bytes: int) -> float:
+        if operation == "CompleteMultipartUpload":
+            return self._deadlines.finish_s
+        return self._deadlines.copying_s(copied_bytes)
 
     def _judge(
         self, error: ClientError, operation: str, named: str, condition: Condition | None
@@ -117,10 +138,11 @@ class Requests:
 
     def read(self, reply: Reply, named: str) -> bytes:
         """The whole body of a GetObject's reply."""
-        try:
-            return bytes(reply.response["Body"].read())
-        except BotoCoreError as error:
-            raise unanswered_error(error, "GetObject", named) from error
+        with within(self._deadlines) as ending:
+            try:
+                return bytes(reply.response["Body"].read())
+            except BotoCoreError as error:
+                raise unanswered_error(error, "GetObject", named, ending) from error
 
     def copy_source(self, full_key: str) -> dict[str, str]:
         # botocore percent-encodes the parts of a dict, and leaves a string as it is.
@@ -139,8 +161,10 @@ def condition_parameters(condition: Condition | None) -> dict[str, str]:
     return {"IfMatch": condition.etag}
 
 
-def unanswered_error(error: Exception, operation: str, named: str) -> StoreError:
+def unanswered_error(error: Exception, operation: str, named: str, ending: Ending) -> StoreError:
     """The error of a request that got no answer: transient where the network lost it."""
+    if ending.over:
+        return TransientStoreError(f"{operation} of {named}: {ending}")
     if isinstance(error, _LOST):
         return TransientStoreError(f"{operation} of {named}: {error}")
     if isinstance(error, NoCredentialsError):
@@ -151,20 +175,38 @@ def unanswered_error(error: Exception, operation: str, named: str) -> StoreError
     return PermanentStoreError(f"{operation} of {named}: {error}")
 
 
-def make_client(options: S3Options, named: str) -> "S3Client":
-    """A client from the SDK's standard environment, with one attempt a request."""
+def options_of(access: Access) -> S3Options:
+    """What a bucket demands, as a block says it."""
+    return S3Options(
+        access.encryption_key, access.storage_class, access.tags, access.requester_pays
+    )
+
+
+def make_client(
+    options: S3Options,
+    named: str,
+    deadlines: Deadlines | None = None,
+    access: Access = ENVIRONMENT,
+) -> "S3Client":
+    """A client, with one attempt a request, from the SDK's standard environment or ``access``."""
+    deadlines = deadlines or Deadlines()
     config = Config(
         # total_max_attempts counts the first one; max_attempts would count re-sends only.
         retries={"total_max_attempts": 1, "mode": "standard"},
-        connect_timeout=CONNECT_DEADLINE_S,
-        read_timeout=READ_DEADLINE_S,
+        connect_timeout=deadlines.connect_s,
+        read_timeout=deadlines.silence_s,
         max_pool_connections=32,
         tcp_keepalive=True,
         s3={"addressing_style": options.addressing},
     )
     try:
         # A session of its own: boto3's default session is not safe for threads.
-        return boto3.session.Session().client("s3", config=config)
+        session = credentials_of(access, boto3.session.Session) or boto3.session.Session()
+        return timed_client(
+            session.client(
+                "s3", config=config, endpoint_url=access.endpoint, region_name=access.region
+            )
+        )
     except (BotoCoreError, ValueError) as error:
         raise PermanentStoreError(
             f"{named}: no S3 client can be made of the environment's AWS settings: {error}"

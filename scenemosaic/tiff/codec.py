@@ -131,6 +131,9 @@ def _predicted(block: Pixels, predictor: int, scratch: Pixels) -> Pixels:
     for band in range(block.shape[-1]):  # a band at a time reads both arrays in stride
         source, target = block[..., band], scratch[..., band]
         if predictor == 2:
+            # Differences are of the samples' bits, of floats too.
+            bits = np.dtype(f"u{block.itemsize}")
+            source, target = source.view(bits), target.view(bits)
             target[:, 0] = source[:, 0]
             np.subtract(source[:, 1:], source[:, :-1], out=target[:, 1:])
         else:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from isal import isal_zlib
 
 from scenemosaic.tiff.ifd import BadTiff
 
@@ -48,7 +49,7 @@ def frame(blocks: Sequence[bytes | None]) -> Run:
             framed = (struct.pack("<I", len(block)), block, block[-4:])
             pieces += framed
             for piece in framed:
-                crc = zlib.crc32(piece, crc)
+                crc = isal_zlib.crc32(piece, crc)
     sizes = np.array([0 if block is None else len(block) for block in blocks], np.uint32)
     return Run(tuple(pieces), sizes, crc)
 

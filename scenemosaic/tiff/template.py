@@ -5,7 +5,7 @@ source's metadata; geo keys, nodata, palettes and JPEG tables are thereby spelle
 as every GDAL reader expects them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rasterio
@@ -71,8 +71,12 @@ def template_from_header(header: bytes) -> Template:
 
     Right to the last bit for the tile of the first window, whose origin is the mosaic's.
     """
-    directories = ifd.parse(header)
-    if ifd.TILE_WIDTH not in directories[0]:
+    return template_from_directories(ifd.parse(header))
+
+
+def template_from_directories(directories: Sequence[Directory]) -> Template:
+    """The same from the tile's directories."""
+    if not directories or ifd.TILE_WIDTH not in directories[0]:
         raise BadTiff("a tile without a tiled image")
     masks = [directory for directory in directories if _subfile(directory) & 4]
     return Template(_shared(directories[0]), _shared(masks[0]) if masks else None)

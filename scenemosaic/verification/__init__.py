@@ -1,1 +1,4 @@
-"""Verification: what stands in the store against what the manifest says of it."""
+"""Verification: what stands in the store against what the manifest says of it.
+
+Everything here reads, and nothing here writes.
+"""

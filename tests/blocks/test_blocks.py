@@ -129,7 +129,7 @@ def test_a_manifests_password_is_a_secret_of_its_own() -> None:
 
 @pytest.mark.usefixtures("harness")
 def test_credentials_that_are_gone_are_an_error_of_their_own() -> None:
-    with pytest.raises(PermanentStoreError, match="aws-credentials/nobody cannot be loaded"):
+    with pytest.raises(InputError, match="aws-credentials/nobody"):
         credentials_of(Access(credentials="aws-credentials/nobody"), boto3.Session)
     with pytest.raises(PermanentStoreError, match="nothing here can resolve"):
         credentials_of(Access(credentials="unheard-of/x"), boto3.Session)

@@ -23,16 +23,16 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> InMemoryMetricReader:
     return reader
 
 
-def _points(reader: InMemoryMetricReader) -> dict[tuple[str, str], int]:
+def _points(reader: InMemoryMetricReader) -> dict[tuple[str, ...], int]:
     data = reader.get_metrics_data()
     found = {}
     for resource in data.resource_metrics if data else []:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
                 for point in metric.data.data_points:
-                    ((_, value),) = (point.attributes or {}).items()
+                    values = [str(value) for value in (point.attributes or {}).values()]
                     # Instrument names are case-insensitive: the SDK spells them in lower case.
-                    found[metric.name.lower(), str(value)] = point.value
+                    found[metric.name.lower(), *values] = point.value
     return found
 
 
@@ -57,8 +57,10 @@ def test_a_refusal_is_counted_under_its_name(
 
 
 def test_outcomes_are_counted_by_name(counted: InMemoryMetricReader) -> None:
-    metrics.count_outcomes({"written": 3, "already_present": 2, "diverged": 0})
+    metrics.count_outcomes({"written": 3, "already_present": 2, "diverged": 0}, "window")
+    metrics.count_outcomes({"written": 1})
     assert _points(counted) == {
-        ("scenemosaic.outcomes", "written"): 3,
-        ("scenemosaic.outcomes", "already_present"): 2,
+        ("scenemosaic.outcomes", "written", "window"): 3,
+        ("scenemosaic.outcomes", "already_present", "window"): 2,
+        ("scenemosaic.outcomes", "written", "object"): 1,
     }

@@ -1,6 +1,8 @@
 """The commit procedure on a real store, with faults as wrappers."""
 
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from scenemosaic.commit import (
     COUNTERS,
     Committed,
     Outcome,
+    Refusal,
     RetryPolicy,
     commit_composed,
     commit_object,
@@ -22,6 +25,7 @@ from scenemosaic.stores.port import (
     IfAbsent,
     IfMatch,
     Literal,
+    ObjectInfo,
     Store,
     WriteResult,
 )
@@ -363,3 +367,104 @@ def test_no_pause_goes_beyond_the_deadline(inner: Store) -> None:
 def test_eight_writers_one_winner(inner: Store) -> None:
     outcomes = [commit(inner, body(b"%d" % n, f"run-{n}/w")).outcome for n in range(8)]
     assert outcomes == [Outcome.WRITTEN] + [Outcome.ALREADY_PRESENT] * 7
+
+
+def test_a_refusal_holds_both_checksums_and_what_stands(inner: Store) -> None:
+    class WithRequestId(Wrapper):
+        def put(self, key: str, body: Body, condition: Condition) -> WriteResult:
+            return replace(self.inner.put(key, body, condition), request_id="R1")
+
+    commit(inner, THEIRS)
+    stands = inner.head(KEY)
+    assert stands is not None
+    (refusal,) = commit(WithRequestId(inner)).refusals
+    assert refusal == Refusal(
+        key=KEY,
+        condition="create",
+        request_id="R1",
+        ours_sha256=OURS.metadata["sha256"],
+        theirs_sha256=THEIRS.metadata["sha256"],
+        theirs_etag=stands.etag,
+        theirs_version_id=stands.version_id,
+        at=refusal.at,
+    )
+    assert refusal.at.endswith("Z")
+
+
+def test_every_refused_attempt_is_kept_also_what_was_gone_again(inner: Store) -> None:
+    commit(inner, THEIRS)
+
+    class BlindOnce(Wrapper):
+        def head(self, key: str) -> ObjectInfo | None:
+            self.heads += 1
+            return None if self.heads == 1 else self.inner.head(key)
+
+    done = commit(BlindOnce(inner))
+    assert done.counters["refused"] == len(done.refusals) == 2
+    assert [one.theirs_sha256 for one in done.refusals] == [None, THEIRS.metadata["sha256"]]
+
+
+def test_a_refusal_by_our_own_write_is_marked(inner: Store) -> None:
+    (refusal,) = commit(LostReplyStore(inner)).refusals
+    assert refusal.own
+    assert refusal.theirs_sha256 == refusal.ours_sha256
+
+
+def test_a_target_that_is_gone_is_a_refusal_with_nothing_of_theirs(inner: Store) -> None:
+    (refusal,) = commit(inner, OURS, IfMatch('"1-x"')).refusals
+    assert (refusal.condition, refusal.theirs_etag) == ("replace", None)
+
+
+def test_a_composed_objects_digest_stands_for_its_checksum(inner: Store) -> None:
+    compose(inner)
+    theirs = METADATA | {"write_id": "run-2/mosaic", "digest": "e"}
+    effects = FakeTime().effects()
+    (refusal,) = commit_composed(
+        inner, MOSAIC, [Literal(b"x")], IfAbsent(), "image/tiff", theirs, POLICY, effects
+    ).refusals
+    assert (refusal.ours_sha256, refusal.theirs_sha256) == ("e", "d")
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def before(self, key: str, condition: Condition) -> None:
+        self.told.append(key)
+
+    def after(self, done: Committed, condition: Condition) -> Committed:
+        self.told.append(done.outcome)
+        return replace(done, counters={**done.counters, "seen": 1})
+
+    def failed(self, refusals: Sequence[Refusal]) -> None:
+        self.told.append(len(refusals))
+
+
+def watched(store: Store, watcher: Watcher) -> Committed:
+    effects = replace(FakeTime().effects(), witness=watcher)
+    return commit_object(store, KEY, OURS, IfAbsent(), POLICY, effects)
+
+
+def test_a_witness_is_told_before_and_after(inner: Store) -> None:
+    watcher = Watcher()
+    assert watched(inner, watcher).counters["seen"] == 1
+    assert watcher.told == [KEY, Outcome.WRITTEN]
+
+
+def test_a_witness_is_told_of_the_refusals_of_a_commit_that_fails(inner: Store) -> None:
+    inner.put(KEY, Body(b"x", "0" * 64, "image/tiff", {}), IfAbsent())
+    watcher = Watcher()
+    with pytest.raises(ForeignObject):
+        watched(inner, watcher)
+    assert watcher.told == [KEY, 1]
+
+
+def test_a_witness_can_keep_a_commit_from_being_tried(inner: Store) -> None:
+    class Strict(Watcher):
+        def before(self, key: str, condition: Condition) -> None:
+            raise PermanentStoreError("no")
+
+    store = Wrapper(inner)
+    with pytest.raises(PermanentStoreError):
+        watched(store, Strict())
+    assert (store.writes, store.heads) == (0, 0)

@@ -71,3 +71,16 @@ def test_a_failed_one_stays_new() -> None:
 def test_a_cursor_that_is_none_of_ours_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match=r"s3://b/ledger/ingest-x\.json"):
         load(data, "s3://b/ledger/ingest-x.json")
+
+
+@given(scenes.filter(bool), st.data())
+def test_what_waits_stays_new_however_late_the_others_came(
+    listing: list[Found], data: st.DataObject
+) -> None:
+    waiting = data.draw(st.lists(st.sampled_from(listing), unique=True))
+    late = found("late", 24 * 365)
+    handled = [*(one for one in listing if one not in waiting), late]
+    cursor = load(Cursor().after(handled, waiting).dump("w"), "cursor")
+    assert cursor.fresh([*listing, late]) == sorted(
+        waiting, key=lambda one: (one.seen_at, one.source)
+    )

@@ -39,6 +39,7 @@ class Fault(enum.Enum):
     HANG = "forwarded; the reply never comes, until the client gives up"
     ANSWER_500 = "forwarded; the reply is replaced by 500"
     ANSWER_503 = "forwarded; the reply is replaced by 503"
+    DRIP = "forwarded; the reply comes byte by byte, each after Proxy.drip_s"
     CUT_REPLY = "forwarded; half of the reply comes, then the connection ends"
     CUT_REQUEST = "half of the body is forwarded, then both connections end"
     HOLD = "not forwarded before release(); the client sees a reset at once"
@@ -103,8 +104,9 @@ class Proxy:
     be set while it runs.
     """
 
-    def __init__(self, upstream: str, rule: Rule = no_faults) -> None:
+    def __init__(self, upstream: str, rule: Rule = no_faults, drip_s: float = 0.05) -> None:
         parts = urlsplit(upstream)
+        self.drip_s = drip_s
         self._upstream = (parts.hostname or "127.0.0.1", parts.port or 80)
         self.rule = rule
         self._seen: list[Request] = []
@@ -272,6 +274,11 @@ class Proxy:
         body = await up_reader.read()
         if fault is Fault.HANG:
             await reader.read()
+        elif fault is Fault.DRIP:
+            for byte in head + body:
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(self.drip_s)
         elif fault is Fault.CUT_REPLY:
             # Half a head would pass for a whole one: clients take an end for a blank line.
             writer.write(head + body[: len(body) // 2] if body else b"HTTP/1.1")

@@ -1,19 +1,21 @@
-"""prefect.yaml lands as it is, and a worker runs what it deployed."""
+"""prefect.yaml says what flows/deployment_table.py says, lands as it is, and a worker runs it."""
 
 import json
 import subprocess
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from flows.deployment_table import NAME, TABLE, TAGS, Entry
 from scenemosaic import keys
 from tests import servers
 from tests.flows.scenes import BLOCK, WINDOW
 from tests.flows.serving import COMMAND_S, REPOSITORY, api, environment, flow_runs
 
-pytestmark = pytest.mark.slow
 POOL = "scenemosaic"
-NAME = "process-scene/default"
 
 
 def prefect(url: str, folder: Path, *arguments: str) -> str:
@@ -31,26 +33,65 @@ def prefect(url: str, folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+def listed(entry: Entry) -> dict[str, Any]:
+    """What prefect.yaml has to say of an entry."""
+    limit = {"limit": entry.limit, "collision_strategy": entry.collision}
+    value: dict[str, Any] = {
+        "name": NAME,
+        "description": entry.description,
+        "entrypoint": entry.entrypoint,
+        "tags": list(TAGS),
+        "concurrency_limit": limit,
+    }
+    if entry.parameters:
+        value["parameters"] = dict(entry.parameters)
+    schedules = []
+    for one in entry.timetables:
+        when: dict[str, Any] = (
+            {"cron": one.cron, "timezone": one.time_zone}
+            if one.every is None
+            else {"interval": one.every / timedelta(seconds=1)}
+        )
+        more = {"slug": one.slug, "active": False, "parameters": dict(one.parameters)}
+        schedules.append(when | more)
+    return value | ({"schedules": schedules} if schedules else {})
+
+
+def test_yaml_and_table_are_one() -> None:
+    found = yaml.safe_load((REPOSITORY / "prefect.yaml").read_text())["deployments"]
+    pools = [one.pop("work_pool") for one in found]
+    assert found == [listed(entry) for entry in TABLE]
+    assert {pool["name"] for pool in pools} == {POOL}
+    assert all("PREFECT_FLOWS_HEARTBEAT_FREQUENCY" in str(pool) for pool in pools)
+
+
+@pytest.mark.slow
 def test_deploy_all_and_run_one(scene: Path, tmp_path: Path, prefect_server: str) -> None:
     prefect(prefect_server, tmp_path, "work-pool", "create", POOL, "--type", "process")
     prefect(prefect_server, REPOSITORY, "deploy", "--all")
-    (found,) = api(prefect_server, "deployments/filter", {})
-    assert (found["entrypoint"], found["work_pool_name"]) == (
-        "flows/process.py:process_scene",
-        POOL,
-    )
-    parameters = found["parameter_openapi_schema"]["properties"]
-    assert all(field["description"] for field in parameters.values())
+    found = {one["entrypoint"]: one for one in api(prefect_server, "deployments/filter", {})}
+    for entry in TABLE:
+        one = found[entry.entrypoint]
+        assert (one["work_pool_name"], one["tags"]) == (POOL, list(TAGS))
+        assert one["concurrency_options"]["collision_strategy"] == entry.collision
+        slugs = {timetable.slug: False for timetable in entry.timetables}
+        assert {s["slug"]: s["active"] for s in one["schedules"]} == slugs
+        parameters = one["parameter_openapi_schema"]["properties"]
+        assert all(field["description"] for field in parameters.values())
 
     given = {
         "sources": [str(scene)],
         "to": str(tmp_path / "root"),
-        "options": {"window": WINDOW, "block_size": BLOCK},
+        "recipe": {"window": WINDOW, "block_size": BLOCK},
     }
-    prefect(prefect_server, tmp_path, "deployment", "run", NAME, "--params", json.dumps(given))
+    prefect(
+        prefect_server, tmp_path,
+        *("deployment", "run", "process-scene/default", "--params", json.dumps(given)),
+    )  # fmt: skip
     prefect(prefect_server, tmp_path, "worker", "start", "--pool", POOL, "--run-once")
     (run,) = flow_runs(prefect_server, tmp_path / "root")
     assert (run["state_name"], run["state_type"]) == ("Mosaicked", "COMPLETED")
     assert run["state"]["message"] == "12 windows: 12 written, 0 already there"
+    assert run["name"] == f"scene.tif → {tmp_path.name}/root"
     (mosaic,) = (tmp_path / "root").glob(keys.mosaic_key("*"))
     assert mosaic.is_file()

@@ -10,16 +10,19 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.client.schemas.objects import State
 
+from blocks.mosaic_recipe import RecipeFields
 from flows import scene_run
 from flows.process import process_scene
 from flows.report import ProcessReport
-from scenemosaic import job, keys
+from scenemosaic import audit, job, keys
 from scenemosaic.errors import PermanentStoreError, SceneMosaicError, TransientStoreError
-from scenemosaic.job import BatchResult, JobSpec, PlanOptions
+from scenemosaic.job import BatchResult, JobSpec
+from scenemosaic.metrics import REFUSALS
 from tests.flows.scenes import BLOCK, WINDOW, make_scene, spoil_block
 
 pytestmark = pytest.mark.usefixtures("harness", "no_pauses")
-OPTIONS = PlanOptions(window=WINDOW, block_size=BLOCK)
+RECIPE = RecipeFields(window=WINDOW, block_size=BLOCK)
+OPTIONS = RECIPE.options()
 WINDOWS = 12
 
 
@@ -35,9 +38,17 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "root"
 
 
-def run(scene: Path, root: Path, per_task: int = 2, workers: int = 2) -> "State[ProcessReport]":
+def run(
+    scene: Path, root: Path, per_task: int = 2, workers: int = 2, manifest: str | None = None
+) -> "State[ProcessReport]":
     return process_scene(
-        [str(scene)], str(root), None, OPTIONS, workers, per_task, return_state=True
+        [str(scene)],
+        str(root),
+        manifest,
+        recipe=RECIPE,
+        workers=workers,
+        windows_per_task=per_task,
+        return_state=True,
     )
 
 
@@ -207,3 +218,43 @@ def test_a_run_leaves_its_table(scene: Path, root: Path) -> None:
         )
     (mine,) = [one for one in found if one.flow_run_id == state.state_details.flow_run_id]
     assert str(WINDOWS) in str(mine.data)
+
+
+def test_every_object_is_counted_and_the_loser_is_in_the_audit_log(
+    scene: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = report_of(run(scene, root))
+    assert first.totals["written"] == WINDOWS
+    assert first.totals["objects_written"] == len(("plan", "mosaic", "preview", "item"))
+    assert first.totals[REFUSALS] == 0
+    (root / keys.item_key(first.job_id)).unlink()
+    monkeypatch.setenv("SCENEMOSAIC_OPERATOR", "bob")
+    # Another manifest knows of no tile, so that the second run meets every one of them.
+    second = report_of(run(scene, root, manifest=f"sqlite:///{root}/other.db"))
+    totals = second.totals
+    assert (totals["written"], totals["already_present"]) == (0, WINDOWS)
+    assert totals["objects_already_present"] == 2, "plan and preview: the mosaic is looked at"
+    assert totals["objects_written"] == 1, "the item"
+    assert totals[REFUSALS] == WINDOWS + 2
+    entries = list(audit.read(job.open_session(spec_of(scene, root)), first.job_id))
+    assert len(entries) == totals[REFUSALS]
+    assert {entry.operator for entry in entries} == {"bob"}
+
+
+def test_a_log_at_fault_is_a_store_fault_of_the_run_and_of_no_window(
+    scene: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = report_of(run(scene, root))
+    (root / keys.item_key(first.job_id)).unlink()
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise TransientStoreError("audit: 503")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(audit, "append", broken)
+        state = run(scene, root, manifest=f"sqlite:///{root}/other.db")
+    found = report_of(state)
+    assert (state.name, found.exit_code) == ("StoreFault", 5)
+    assert (found.already_present, found.missing) == (WINDOWS, ())
+    assert found.mosaic is not None
+    assert report_of(run(scene, root)).exit_code == 0

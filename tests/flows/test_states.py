@@ -42,11 +42,11 @@ def test_state(given: ProcessReport, name: str, kind: StateType, code: int) -> N
     assert (state.name, state.type, given.exit_code) == (name, kind, code)
 
 
-def test_json_holds_the_contract_and_nothing_else() -> None:
+def test_json_holds_the_contract_and_the_counters() -> None:
     value = report(4, "written").to_json()
     assert list(value) == [
         "job_id", "windows", "written", "already_present", "missing",
-        "mosaic", "item", "preview", "seconds",
+        "mosaic", "item", "preview", "seconds", "counters",
     ]  # fmt: skip
     assert isinstance(value["mosaic"], dict)
     assert list(value["mosaic"]) == [

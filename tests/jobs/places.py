@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 import boto3
 
+from scenemosaic import keys
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 # A run that was killed is waited for no longer than this.
 LEASE_S = "1"
@@ -44,8 +46,12 @@ class Place:
         )
 
     def versions(self) -> dict[str, list[str]]:
-        """Every key below the root, and the digest of each of its versions."""
-        return _s3_versions(self) if self.root.startswith("s3://") else _local_versions(self)
+        """Every key of the contract below the root, and the digest of each of its versions.
+
+        The audit log is not of them: what it says depends on who met whom.
+        """
+        found = _s3_versions(self) if self.root.startswith("s3://") else _local_versions(self)
+        return {key: digests for key, digests in found.items() if not keys.audit_number(key)}
 
     def uploads(self) -> list[str]:
         """Keys of multipart uploads that are still open."""

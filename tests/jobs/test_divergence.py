@@ -65,7 +65,7 @@ def _other_size(pixels: Any, mask: Any, window: Any, recipe: Any, template: Any)
 
 def _tile(spec: JobSpec, encode: Callable[..., EncodedTile]) -> EncodedTile:
     with mock.patch.object(windows, "encode_tile", encode):
-        return windows._make_tile(spec, _window(spec))
+        return windows.make_tile(spec, _window(spec))
 
 
 def _window(spec: JobSpec) -> Any:

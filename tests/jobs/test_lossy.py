@@ -1,5 +1,6 @@
 """Must hold: every fifth reply is lost, and a scene of 400 windows is done as if none were."""
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import job
+from scenemosaic.deadlines import VARIABLE
 from scenemosaic.planning import PlanOptions
 from scenemosaic.session import JobSpec, Run
 from tests.faults.proxy import Fault, Proxy, seeded
@@ -25,8 +27,10 @@ pytestmark = pytest.mark.slow
 WINDOW, ACROSS = 64, 20
 WINDOWS = ACROSS * ACROSS
 LOST = 0.2
-# A reply that hangs costs a client's whole time-out: those are for the commit's own tests.
 QUICK = (Fault.RESET, Fault.ANSWER_500, Fault.ANSWER_503, Fault.CUT_REPLY)
+# These cost a call's whole deadline: it is short, and every so many faults are one of them.
+SLOW, EACH = (Fault.HANG, Fault.DRIP), 40
+DEADLINE_S = 5.0
 ME = Run("me", "me")
 
 
@@ -38,15 +42,23 @@ def large_scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def proxy(ministack: str) -> Iterator[Proxy]:
-    rule = seeded(LOST, seed=20, faults=QUICK, only=lambda request: True)
-    with Proxy(ministack, rule) as running:
+    quick = seeded(LOST, seed=20, faults=QUICK, only=lambda request: True)
+    struck = itertools.count(1)
+
+    def rule(request: Request) -> Fault | float | None:
+        fault = quick(request)
+        number = next(struck) if fault else 0
+        return SLOW[number // EACH % 2] if fault and number % EACH == 0 else fault
+
+    with Proxy(ministack, rule, drip_s=1.0) as running:
         yield running
 
 
 @pytest.fixture
 def lossy_place(s3_place: MakePlace, proxy: Proxy) -> Place:
     direct = s3_place()
-    env = {"AWS_ENDPOINT_URL": proxy.url, "DIRECT": direct.env["AWS_ENDPOINT_URL"]}
+    env = {"AWS_ENDPOINT_URL": proxy.url, "DIRECT": direct.env["AWS_ENDPOINT_URL"],
+           VARIABLE: str(DEADLINE_S)}  # fmt: skip
     return Place(direct.root, direct.manifest, env)
 
 
@@ -67,6 +79,7 @@ def _once(place: Place, proxy: Proxy) -> None:
     ours = [row for row in rows if re.match(r"[0-9a-f]{32}@", row["job_id"]["S"])]
     assert Counter(row["window"]["S"] for row in ours) == dict.fromkeys(_names(), 1)
     assert {row["revision"]["N"] for row in ours} == {"1"}
+    assert {request.fault for request in proxy.requests} >= set(SLOW)
     struck = sum(request.fault is not None for request in proxy.requests)
     assert struck >= 0.15 * len(proxy.requests) >= 0.15 * 2 * WINDOWS
 
@@ -79,7 +92,8 @@ def _names() -> list[str]:
 def test_the_engines_counters_are_those_of_the_wire(
     large_scene: Path, lossy_place: Place, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+    for name in ("AWS_ENDPOINT_URL", VARIABLE):
+        monkeypatch.setenv(name, lossy_place.env[name])
     options = PlanOptions(window=WINDOW, block_size=WINDOW)
     spec = job.plan_job([str(large_scene)], lossy_place.root, lossy_place.manifest, options)
     job.prepare(spec)

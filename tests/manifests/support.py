@@ -62,6 +62,7 @@ ROWS = st.builds(
     written_by=TEXT,
     written_at=TEXT,
     software=st.dictionaries(TEXT, TEXT, max_size=5),
+    waiver=st.none() | TEXT,
 )
 
 

@@ -9,14 +9,6 @@ import pytest
 from tests import servers
 
 BUCKET = "bucket"
-# Python lets a thread run for 5 ms at a time: moto's look and its write seldom come apart.
-# More frequent turns change nothing of what it does, only how soon it shows.
-_MOTO = """
-import sys
-sys.setswitchinterval(1e-5)
-from moto.server import main
-main(["-H", "127.0.0.1", "-p", sys.argv[1]])
-"""
 
 
 def start_rclone(folder: Path) -> servers.Server:
@@ -35,10 +27,3 @@ def start_rclone(folder: Path) -> servers.Server:
         *("--addr", f"127.0.0.1:{port}", "--auth-key", "test,test", str(data)),
     ]
     return servers.start("rclone", command, port, folder)
-
-
-def start_moto_with_short_turns(folder: Path) -> servers.Server:
-    """moto's server, whose threads take turns more often."""
-    port = servers.free_port()
-    command = [sys.executable, "-c", _MOTO, str(port)]
-    return servers.start("moto", command, port, folder, ready_path="/moto-api/")

@@ -143,10 +143,29 @@ def test_only_own_rows_are_deleted(kind: str, request: pytest.FixtureRequest) ->
 
 
 def test_nobody_else_calls_them() -> None:
+    verbs = ("probes", "delete_probe", "put_without_condition")
+    sources = list(modules("scenemosaic", "tasks", "flows", "blocks", "deployments"))
     callers = {
         source.name
-        for source in modules("scenemosaic", "tasks", "flows", "blocks", "deployments")
+        for source in sources
         for node in ast.walk(source.tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("probes", "delete_probe")
+        if isinstance(node, ast.Attribute)
+        and node.attr in verbs
+        and not only_lists(source.tree, node)
     }
-    assert callers == {"scenemosaic.preflight.cleanup", "scenemosaic.preflight.versions"}
+    assert callers == {
+        "scenemosaic.preflight.cleanup",
+        "scenemosaic.preflight.policy",
+        "scenemosaic.preflight.versions",
+    }
+
+
+def only_lists(tree: ast.AST, node: ast.Attribute) -> bool:
+    """Whether a node is the ``probes`` of ``….probes().versions``, which changes nothing."""
+    return any(
+        isinstance(outer, ast.Attribute)
+        and outer.attr == "versions"
+        and isinstance(outer.value, ast.Call)
+        and outer.value.func is node
+        for outer in ast.walk(tree)
+    )

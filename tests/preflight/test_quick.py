@@ -26,7 +26,7 @@ from tests.faults.stores import LostReplyStore, RacingStore, Wrapper
 from tests.jobs.conftest import write_scene
 from tests.manifests import support
 from tests.preflight import pretenders, services
-from tests.preflight.conftest import s3_door
+from tests.preflight.conftest import s3_door, sqlite_count
 from tests.stores.cloud_doors import azure_container, gcs_bucket
 
 POLICY = RetryPolicy()
@@ -133,12 +133,30 @@ def test_somebody_elses_object_is_left_alone(s3_store: Callable[[bool], Store]) 
     assert store.get(keys.PROBE_KEY) == b"theirs"
 
 
-def test_a_folder_and_sqlite_are_not_touched(
-    local_store: Store, sqlite_rows: Manifest, tmp_path: Path
+def test_a_folder_is_tried_each_time_and_shows_nothing_of_it(
+    local_store: Store, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        check(local_store)
+    assert list(local_store.list("")) == []
+    assert [path.name for path in (tmp_path / "root").iterdir()] == [".scenemosaic"]
+
+
+def test_a_folder_that_pretends_is_refused(
+    local_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check(local_store)
-    check_manifest(sqlite_rows, Memory(), POLICY, FakeTime().effects())
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("fcntl.flock", lambda descriptor, how: None)
+    with pytest.raises(PreconditionsIgnored, match=r"root ignores preconditions.*two holders"):
+        check(local_store)
+
+
+def test_sqlite_is_asked_once(sqlite_rows: Manifest) -> None:
+    sqlite_rows.ensure()
+    for _ in range(2):
+        check_manifest(sqlite_rows, Memory(), POLICY, FakeTime().effects())
+    assert list(sqlite_rows.windows([keys.PROBE_PARTITION])) == [keys.PROBE_ROW]
+    assert sqlite_count(sqlite_rows) == 1
 
 
 def test_a_table_is_asked_once(ministack: str, dynamo_rows: Manifest, table_name: str) -> None:

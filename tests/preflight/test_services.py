@@ -32,13 +32,12 @@ def rclone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def moto_rows(
-    tmp_path: Path, table_name: str, monkeypatch: pytest.MonkeyPatch
+    moto_server: str, table_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Manifest]:
-    with servers.running(services.start_moto_with_short_turns(tmp_path / "moto")) as server:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-        manifest = open_manifest(f"dynamodb://{table_name}")
-        yield manifest
-        manifest.close()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", moto_server)
+    manifest = open_manifest(f"dynamodb://{table_name}")
+    yield manifest
+    manifest.close()
 
 
 def check_refused(report: Report, ignored: set[str]) -> None:
@@ -86,11 +85,14 @@ def test_moto_completes_without_looking(
 
 
 def test_moto_looks_at_rows_before_it_writes_them(moto_rows: Manifest, local_store: Store) -> None:
-    """One race in 28 shows it here, as measured: in 2 x 250 it cannot stay hidden."""
-    report = look(local_store, moto_rows, Effort(threads=8, rounds=250))
+    """moto_server as it comes, and preflight's defaults.
+
+    Half of the races with a long condition come apart: of 10^9 runs one sees none of 40.
+    """
+    report = look(local_store, moto_rows, Effort())
     ignored = named(report, Verdict.IGNORED)
-    assert ignored
-    assert ignored <= {"insert-race", "replace-race"}
+    # With the usual short condition a switch of moto's threads seldom falls in between.
+    assert ignored - {"insert-race", "replace-race"} == {"insert-long-race"}
     assert isinstance(report.error(), PreconditionsIgnored)
     assert moto_rows.url in str(report.error())
     assert "were told that they had won" in str(report.error())

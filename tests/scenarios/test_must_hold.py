@@ -13,6 +13,7 @@ from tests.scenarios.stands import Stand
 from tests.stores import conformance
 from tests.stores.conformance import KEY, MIB, body
 from tests.stores.doors import Harness
+from tests.stores.patient import Patient
 
 # The manifests' races are as long: tests/manifests/test_conformance.py.
 ROUNDS = 100
@@ -20,7 +21,7 @@ ROUNDS = 100
 
 @pytest.mark.slow
 def test_32_threads_100_times_and_one_winner_each(stand: Stand) -> None:
-    harness = Harness(stand.direct, stand.door, stand.versioned, race_rounds=ROUNDS)
+    harness = Harness(Patient(stand.direct), stand.door, stand.versioned, race_rounds=ROUNDS)
     conformance.lets_one_of_many_win(harness)
     assert len(stand.door.keys()) == ROUNDS
 

@@ -46,7 +46,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Store], Session]:
 
 
 def commit(tile: EncodedTile, run: Run) -> job.BatchResult:
-    with mock.patch.object(windows, "_make_tile", return_value=tile):
+    with mock.patch.object(windows, "make_tile", return_value=tile):
         return job.commit_windows(SPEC, [0], run)
 
 

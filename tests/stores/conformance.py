@@ -1,8 +1,10 @@
 """What every store must do. Each check takes a fresh :class:`Harness`; see test_conformance."""
 
+import dataclasses
 import hashlib
 import os
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -28,6 +30,8 @@ from tests.stores.doors import Harness
 Check = Callable[[Harness], None]
 MIB = 1 << 20
 KEY = "tiles/0123/0000_0001.tif"
+SPOILT = "tiles/0123/0000_0002.tif"
+MOSAIC = "mosaics/0123/mosaic.tif"
 
 
 def body(data: bytes, write_id: str = "run-1/0000_0001") -> Body:
@@ -47,14 +51,13 @@ def create(store: Store, data: bytes, key: str = KEY) -> ObjectInfo:
 
 
 def compose(
-    store: Store, segments: list[Segment], condition: IfAbsent | IfMatch | None = None
+    store: Store,
+    segments: list[Segment],
+    condition: IfAbsent | IfMatch | None = None,
+    write_id: str = "run-1/mosaic",
 ) -> WriteResult:
-    metadata = {"digest": "d", "write_id": "run-1/mosaic"}
-    key = "mosaics/0123/mosaic.tif"
-    return store.compose(key, segments, condition or IfAbsent(), TIFF_CONTENT_TYPE, metadata)
-
-
-MOSAIC = "mosaics/0123/mosaic.tif"
+    metadata = {"digest": "d", "write_id": write_id}
+    return store.compose(MOSAIC, segments, condition or IfAbsent(), TIFF_CONTENT_TYPE, metadata)
 
 
 def creates_and_reads_back(h: Harness) -> None:
@@ -223,11 +226,11 @@ def refuses_to_compose_twice(h: Harness) -> None:
 def composes_by_match(h: Harness) -> None:
     segments, expected = large(h)
     first = written(compose(h.store, [Literal(b"first")]))
-    second = written(compose(h.store, segments, IfMatch(first.etag)))
+    second = written(compose(h.store, segments, IfMatch(first.etag), "run-2/mosaic"))
     assert h.door.read(MOSAIC) == expected
-    stale = compose(h.store, [Literal(b"small")], IfMatch(first.etag))
+    stale = compose(h.store, [Literal(b"small")], IfMatch(first.etag), "run-3/mosaic")
     assert stale.answer is Answer.REFUSED
-    lost = compose(h.store, segments, IfMatch(first.etag)).answer
+    lost = compose(h.store, segments, IfMatch(first.etag), "run-4/mosaic").answer
     ignored = "complete-if-match" in h.defects
     assert lost is (Answer.WRITTEN if ignored else Answer.REFUSED)
     found = h.store.head(MOSAIC)
@@ -266,6 +269,27 @@ def composes_only_whole_runs(h: Harness) -> None:
     assert h.door.open_uploads() == 0
 
 
+def composes_only_undamaged_runs(h: Harness) -> None:
+    """The row says what a run's bytes were: other bytes under the pinned ETag stop it, named."""
+    data = os.urandom(900 << 10)
+    sound = CopyRun(KEY, create(h.store, data).etag, 7, len(data) - 7, zlib.crc32(data[7:]))
+    h.door.write(SPOILT, data[:5000] + bytes([data[5000] ^ 1]) + data[5001:])
+    found = h.store.head(SPOILT)
+    assert found is not None
+    damaged = dataclasses.replace(sound, key=SPOILT, etag=found.etag)
+    head, rest = Literal(bytes(16 * MIB - 1000)), Literal(bytes(17 * MIB))
+    # Behind `head` every store cuts the run in two.
+    for before, after in ((Literal(b"h"), Literal(b"t")), (head, rest), (rest, Literal(b""))):
+        with pytest.raises(IncompleteError, match=f"{SPOILT} holds other bytes"):
+            compose(h.store, [before, damaged, sound, after])
+        assert h.store.head(MOSAIC) is None
+        assert h.door.open_uploads() == 0
+        written(compose(h.store, [before, sound, after]))
+        stored = h.door.read(MOSAIC)
+        assert stored[before.size_bytes :].startswith(data[7:])
+        h.door.delete(MOSAIC)
+
+
 def lets_one_of_many_win(h: Harness) -> None:
     threads = 32
     with ThreadPoolExecutor(threads) as pool:
@@ -290,7 +314,8 @@ def lets_one_of_many_compositions_win(h: Harness) -> None:
 
     def race(worker: int) -> Answer:
         barrier.wait()
-        return compose(h.store, [Literal(b"%d" % worker), *segments]).answer
+        write_id = f"run-{worker}/mosaic"
+        return compose(h.store, [Literal(b"%d" % worker), *segments], write_id=write_id).answer
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(race, range(4)))
@@ -329,7 +354,7 @@ def creates_again_what_was_deleted(h: Harness) -> None:
 
 def declares_its_capabilities(h: Harness) -> None:
     info = create(h.store, b"first")
-    assert isinstance(h.store, Store)
+    assert isinstance(getattr(h.store, "inner", h.store), Store)
     assert h.store.capabilities.if_match
     assert (info.version_id is not None) == h.versioned
     if not h.store.capabilities.versions:
@@ -368,6 +393,7 @@ OTHERS: tuple[Check, ...] = (
     composes_large_objects,
     composes_only_from_pinned_versions,
     composes_only_whole_runs,
+    composes_only_undamaged_runs,
     creates_again_what_was_deleted,
     declares_its_capabilities,
     refuses_unusable_keys,

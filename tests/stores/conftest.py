@@ -8,6 +8,7 @@ import pytest
 from scenemosaic.stores import open_store
 from tests import servers
 from tests.stores.doors import Harness, LocalDoor, S3Door
+from tests.stores.patient import Patient
 
 ADAPTERS = ("local", "s3-ministack", "s3-ministack-versioned", "s3-moto-versioned")
 MOTO_DEFECTS = frozenset({"complete-if-match", "complete-not-atomic", "copy-pin"})
@@ -29,7 +30,7 @@ def make_harness(
         bucket = servers.make_bucket(endpoint, versioned=bool(versions))
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
         return Harness(
-            open_store(f"s3://{bucket}/{PREFIX}"),
+            Patient(open_store(f"s3://{bucket}/{PREFIX}")),
             S3Door(servers.aws_client("s3", endpoint), bucket, f"{PREFIX}/"),
             versioned=bool(versions),
             defects=MOTO_DEFECTS if kind == "moto" else frozenset(),

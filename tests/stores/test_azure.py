@@ -14,6 +14,7 @@ from tests.stores.azure_front import AzureFront
 from tests.stores.cloud_doors import AzureDoor, azure_container
 from tests.stores.conformance import KEY, MOSAIC, body, compose, create, large, written
 from tests.stores.doors import Harness
+from tests.stores.patient import Patient
 
 PREFIX = "a prefix/ü+%"
 
@@ -30,7 +31,7 @@ def make(azurite: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", servers.azurite_connection(endpoint))
         store = open_store(f"az://{container.container_name}/{PREFIX}")
         opened.append(store)
-        return Harness(store, AzureDoor(container, f"{PREFIX}/"), race_rounds=20)
+        return Harness(Patient(store), AzureDoor(container, f"{PREFIX}/"), race_rounds=20)
 
     yield harness
     for store in opened:
@@ -174,6 +175,7 @@ def test_an_unusable_connection_string_is_permanent_and_not_quoted(
 
 def test_an_account_by_name_takes_gdals_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "someaccount")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(PermanentStoreError, match=r"AZURE_STORAGE_ACCESS_KEY.*azure-identity"):
         open_store("az://some-container/p")
     monkeypatch.setenv("AZURE_STORAGE_ACCESS_KEY", servers.AZURITE_KEY)

@@ -17,6 +17,7 @@ from tests.stores.cloud_doors import GcsDoor, gcs_bucket
 from tests.stores.conformance import KEY, body, create, written
 from tests.stores.doors import Harness
 from tests.stores.gcs_front import GcsFront
+from tests.stores.patient import Patient
 
 PREFIX = "a prefix/ü+%"
 
@@ -34,7 +35,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         store = open_store(f"gs://{bucket}/{PREFIX}")
         opened.append(store)
         door = GcsDoor(upstream, bucket, f"{PREFIX}/", **more)  # type: ignore[arg-type]
-        return Harness(store, door, versioned=versioned, race_rounds=20)
+        return Harness(Patient(store), door, versioned=versioned, race_rounds=20)
 
     yield harness
     for store in opened:

@@ -88,8 +88,11 @@ def test_an_error_names_operation_key_code_status_and_request() -> None:
         assert part in str(error)
 
 
-@pytest.mark.parametrize(("header", "pause_s"), [("7", 7.0), ("soon", None), ("", None)])
-def test_retry_after_is_carried_where_it_is_a_number(header: str, pause_s: float | None) -> None:
+@pytest.mark.parametrize(
+    ("header", "pause_s"),
+    [("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("soon", None), ("", None)],
+)
+def test_retry_after_is_carried_where_it_can_be_read(header: str, pause_s: float | None) -> None:
     failure = failure_of(503, {"Retry-After": header}, "")
     error = answered_error(Verdict.TRANSIENT, failure, "InsertObject", "gs://b/k")
     assert isinstance(error, TransientStoreError)

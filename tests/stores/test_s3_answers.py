@@ -103,8 +103,11 @@ def test_an_error_names_operation_key_code_status_and_request() -> None:
         assert part in str(error)
 
 
-@pytest.mark.parametrize(("header", "pause_s"), [("7", 7.0), ("soon", None), ("-1", None)])
-def test_retry_after_is_carried_where_it_is_a_number(header: str, pause_s: float | None) -> None:
+@pytest.mark.parametrize(
+    ("header", "pause_s"),
+    [("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("soon", None), ("-1", None)],
+)
+def test_retry_after_is_carried_where_it_can_be_read(header: str, pause_s: float | None) -> None:
     slow = answer("SlowDown", 503, retry_after=header)
     error = answered_error(Verdict.TRANSIENT, slow, "PutObject", "s3://b/k")
     assert isinstance(error, TransientStoreError)

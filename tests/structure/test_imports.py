@@ -19,14 +19,20 @@ MAY_IMPORT = {
     "deployments": {"scenemosaic", "tasks", "blocks", "flows"},
 }
 # The clouds' and databases' libraries stay behind the two ports, and behind reading sources.
-READERS = ("scenemosaic.reading_env.", "scenemosaic.byte_ranges.", "scenemosaic.remote_pins.")
+READERS = (
+    "scenemosaic.byte_ranges.",
+    "scenemosaic.discovery.",
+    "scenemosaic.queues.",
+    "scenemosaic.reading_env.",
+    "scenemosaic.remote_pins.",
+)
 ONLY_IN = {
     "sqlalchemy": ("scenemosaic.manifests.",),
     "boto3": ("scenemosaic.stores.", "scenemosaic.manifests.", *READERS),
     "botocore": ("scenemosaic.stores.", "scenemosaic.manifests.", *READERS),
     "azure": ("scenemosaic.stores.",),
     "google": ("scenemosaic.stores.",),
-    "requests": ("scenemosaic.stores.",),
+    "requests": ("scenemosaic.stores.", "scenemosaic.discovery."),
     "scenemosaic.stores.azure": ("scenemosaic.stores.",),
     "scenemosaic.stores.gcs": ("scenemosaic.stores.",),
     "scenemosaic.stores.local": ("scenemosaic.stores.",),
@@ -35,7 +41,7 @@ ONLY_IN = {
     "scenemosaic.manifests.dynamodb": ("scenemosaic.manifests.",),
 }
 # Users install these extras for what needs them.
-EXTRAS = ("azure", "gcs", "postgresql")
+EXTRAS = ("azure", "azure-blocks", "gcs", "gcs-blocks", "postgresql", "stac")
 # A library that another one brings and shows in its own interface.
 COMES_WITH = {
     "botocore": "boto3",
@@ -43,6 +49,8 @@ COMES_WITH = {
     "httpx": "prefect",
     "mypy_boto3_dynamodb": "boto3",  # for type checkers alone
     "mypy_boto3_s3": "boto3",
+    "pydantic": "prefect",
+    "pystac": "pystac-client",
     "requests": "google-cloud-storage",
     "uvicorn": "prefect",
 }
@@ -50,11 +58,14 @@ COMES_WITH = {
 PURE = {
     f"scenemosaic.{name}"
     for name in (
-        "canonical", "errors", "gaps", "grid", "keys", "manifests.port", "recipe_rules",
+        "canonical", "errors", "gaps", "grid", "keys", "ledger.days", "ledger.rules",
+        "ledger.state", "ledger.survey", "ledger.text", "manifests.port", "recipe_rules",
         "stores.port", "tiff.ifd", "tiff.layout", "tiff.runs",
     )
 }  # fmt: skip
-PURE_MAY_IMPORT = {"numpy", "scenemosaic", "scenemosaic.stores", "scenemosaic.tiff", *PURE}
+_PACKAGES = ("ledger", "stores", "tiff")
+# isal counts bytes (CRC-32) and nothing else here.
+PURE_MAY_IMPORT = {"isal", "numpy", "scenemosaic", *(f"scenemosaic.{name}" for name in _PACKAGES), *PURE}
 
 
 def imported(tree: ast.AST, module: str) -> Iterator[str]:
@@ -94,7 +105,7 @@ def wrong(module: str, names: Iterator[str]) -> Iterator[str]:
 
 def is_pure(name: str) -> bool:
     """Whether a dotted name is a module that pure modules may import, or something in one."""
-    return name in PURE_MAY_IMPORT or name.rpartition(".")[0] in {"numpy", *PURE}
+    return name in PURE_MAY_IMPORT or name.rpartition(".")[0] in {"isal", "numpy", *PURE}
 
 
 def test_every_pure_module_is_there() -> None:

@@ -31,6 +31,9 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ("scenemosaic.stores.local_files", "locked", "os.open for writing"): (
         "the lock file, which holds nothing"
     ),
+    ("scenemosaic.stores.local_proof", "_opened", "os.open for writing"): (
+        "a lock file again, which holds nothing"
+    ),
     ("scenemosaic.stores.local_files", "replace_json", "os.open for writing"): (
         "a hidden scratch file under a name that only its writer knows"
     ),
@@ -41,6 +44,11 @@ ALLOWED: dict[tuple[str, str, str], str] = {
         "the only one; each of its callers is judged by its operation"
     ),
     ("scenemosaic.stores.s3_probes", "S3Probes.delete", "delete_object takes no condition"): PROBE,
+    (
+        "scenemosaic.stores.s3_probes",
+        "S3Probes.put_without_condition",
+        "put_object without IfMatch or IfNoneMatch",
+    ): PROBE,
     ("scenemosaic.stores.gcs_probes", "GcsProbes.delete", "delete_object takes no condition"): (
         PROBE
     ),

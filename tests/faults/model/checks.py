@@ -150,7 +150,8 @@ class Checks:
         wanted = [keys.plan_key(self._job_id), self._mosaic, keys.preview_key(self._job_id)]
         wanted += [keys.tile_key(self._job_id, name) for name in model_job.names()]
         wanted.append(keys.item_key(self._job_id))
-        stored = sorted(set(self.store.history) - {keys.PROBE_KEY})
+        audited = {key for key in self.store.history if keys.audit_number(key)}
+        stored = sorted(set(self.store.history) - {keys.PROBE_KEY} - audited)
         self.expect(stored == sorted(wanted), f"{stored} are other keys than the contract's")
         left = [name for name, upload in self.uploads.open.items() if not upload.doomed]
         self.expect(left == [], f"uploads {left} are still open")
@@ -160,7 +161,15 @@ class Checks:
             data = self.store.history[self._mosaic][-1].data
             self.expect(_is_scene(data), "the mosaic holds other pixels")
         self._written_once(world)
+        self._audited(audited)
         self.settled(world)
+
+    def _audited(self, batches: set[str]) -> None:
+        """The numbers have no gap, and no batch stands there twice."""
+        numbers = sorted(map(keys.audit_number, batches))
+        self.expect(numbers == list(range(1, len(batches) + 1)), f"audit batches {numbers}")
+        said = {self.store.history[key][-1].data for key in batches}
+        self.expect(len(said) == len(batches), "a batch of the audit log stands there twice")
 
     def _written_once(self, world: "World") -> None:
         """Over all runs: at most one reports a window written; one does, where its writer ended."""

@@ -150,13 +150,13 @@ def the_mosaic_is_completed_without_a_condition() -> Iterator[Wrap]:
 
 @mutant(r"without its object")
 def a_row_goes_before_its_object() -> Iterator[None]:
-    put, row = windows._put_tile, windows._row
+    put, row = windows._put_tile, windows.tile_row
 
     def put_tile(on: Any, spec: Any, window: Any, tile: Any, run: Any) -> Committed:
         key = keys.tile_key(spec.plan.job_id, window.name)
         sent = ObjectInfo(key, len(tile.data), "?", metadata={"sha256": tile.sha256})
         number = spec.plan.recipe.tiling().number(window.name)
-        early = row(on, spec, number, tile, Committed(Outcome.WRITTEN, sent), run)
+        early = row(on, spec, number, tile, sent, run)
         commit.commit_row(on.manifest, early, on.policy, on.effects)
         return put(on, spec, window, tile, run)
 
@@ -170,7 +170,7 @@ def an_own_write_is_reported_as_already_present() -> Iterator[None]:
         yield None
 
 
-@mutant(r"said already-present of|said written of")
+@mutant(r"was written by")
 def write_ids_do_not_name_the_run() -> Iterator[None]:
     with _patched(session.Run, "write_id", lambda self, name: f"window/{name}"):
         yield None

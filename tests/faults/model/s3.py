@@ -30,6 +30,8 @@ _VERBS = {
     "CompleteMultipartUpload": "compose",
     "AbortMultipartUpload": "abort",
     "ListMultipartUploads": "uploads",
+    "ListObjectVersions": "versions",
+    "ListObjectsV2": "list",
 }
 _REFUSALS = {Answer.REFUSED: ("PreconditionFailed", 412), Answer.GONE: ("NoSuchKey", 404)}
 
@@ -68,7 +70,13 @@ class ModelRequests:
         self._store, self._uploads, self._gate = store, uploads, gate
 
     def send(
-        self, operation: str, named: str, condition: Condition | None = None, **given: Any
+        self,
+        operation: str,
+        named: str,
+        condition: Condition | None = None,
+        *,
+        copied_bytes: int = 0,
+        **given: Any,
     ) -> Reply:
         answer: Callable[..., Any] = getattr(self, operation)
 
@@ -165,6 +173,22 @@ class ModelRequests:
             if upload.key.startswith(Prefix)
         ]
         return {"Uploads": found, "ResponseMetadata": {}}
+
+    def ListObjectsV2(self, _: object, *, Prefix: str) -> dict[str, Any]:
+        found = [
+            {"Key": one.key, "Size": one.size_bytes, "ETag": one.etag, "LastModified": WHEN}
+            for one in self._store.list(Prefix)
+        ]
+        return {"Contents": found}
+
+    def ListObjectVersions(self, _: object, *, Prefix: str) -> dict[str, Any]:
+        found = [
+            {"Key": key, "VersionId": one.info.version_id, "IsLatest": one is versions[-1]}
+            for key, versions in self._store.history.items()
+            if key.startswith(Prefix)
+            for one in versions
+        ]
+        return {"Versions": found}
 
     def _upload(self, upload_id: str) -> Upload:
         if upload_id not in self._uploads.open:

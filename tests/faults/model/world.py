@@ -5,7 +5,7 @@ import enum
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
@@ -96,7 +96,7 @@ class World:
     def __enter__(self) -> "World":
         patch = self._patches.enter_context
         patch(mock.patch.object(session, "_open", self._open))
-        patch(mock.patch.object(windows, "_make_tile", self._make_tile))
+        patch(mock.patch.object(windows, "make_tile", self._make_tile))
         patch(small_parts())
         memory = mock.Mock(knows=self.sound.__contains__, remember=self.sound.add)
         patch(mock.patch.object(job, "Memory", return_value=memory))
@@ -200,14 +200,15 @@ class World:
     def _open(self, root: str, _manifest: str) -> Session:
         worker = self.workers[int(root.removeprefix("model:"))]
         store: Any = Gated("store", self.checks.store, self._gate)
-        effects = worker.time.effects()
+        now = f"2026-01-01T00:00:{worker.number:02d}Z"  # so that no two workers say the same
+        effects = replace(worker.time.effects(), now=lambda: now)
         if self.through_s3:
             checks = self.checks
             store = s3_store(checks.store, checks.uploads, self._gate, POLICY, effects)
         manifest = Gated("manifest", self.checks.manifest, self._gate)
         wrapped = self._wrap(store, manifest)
         claiming = ClaimSettings(LEASE_S, nonce=lambda: str(len(self.history)))
-        return Session(*wrapped, POLICY, effects, lambda: "2026-01-01T00:00:00Z", claiming)
+        return Session(*wrapped, POLICY, effects, lambda: now, claiming)
 
     def _make_tile(self, spec: JobSpec, window: Any, *_: object) -> Any:
         worker = self.workers[int(spec.root.removeprefix("model:"))]
@@ -265,7 +266,7 @@ def _program(spec: JobSpec, worker: Worker) -> Any:
     job.prepare(spec)
     if worker.part is not None:
         return job.commit_windows(spec, worker.part, worker.run, worker.outcomes.append)
-    job.publish_plan(spec, worker.run)
+    unrecorded = [*job.publish_plan(spec, worker.run).unrecorded]
     missing = list(job.missing_windows(spec))
     turn = worker.number % max(len(missing), 1)
     batch = job.commit_windows(
@@ -274,4 +275,7 @@ def _program(spec: JobSpec, worker: Worker) -> Any:
     worker.struck["batch"] = 1
     counted = dict(batch.counters)
     worker.struck.update({f"counted {name}": count for name, count in counted.items()})
-    return job.assemble(spec, worker.run)
+    mosaic = job.assemble(spec, worker.run)
+    unrecorded += [*batch.unrecorded, *mosaic.trace.unrecorded]
+    job.record_rest(spec, worker.run, unrecorded)
+    return mosaic

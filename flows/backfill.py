@@ -1,0 +1,98 @@
+"""The flow ``backfill-scenes``: many scenes, each a run of ``process-scene``.
+
+No postponed annotations in here: Prefect reads them as they stand.
+"""
+
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+from prefect.client.schemas.objects import State
+from prefect.logging import get_run_logger
+from prefect.states import Completed, Failed
+
+from blocks.mosaic_recipe import RecipeFields
+from flows.backfill_report import BackfillReport
+from flows.backfilling import Backfill, backfill
+from flows.checked import checked
+from flows.launching import PROCESS, Where, launcher_of
+from flows.parameters import (
+    AtOnce,
+    Attempt,
+    Deployment,
+    Manifest,
+    Mode,
+    RecipeBlock,
+    SceneSelection,
+    Store,
+    To,
+    options_of,
+)
+from flows.places import recorded_place
+from flows.run_names import backfill_run
+from flows.showing import TABLE_ROWS, optional
+from flows.states import error_state
+from scenemosaic.discovery.selection import find
+from scenemosaic.errors import SceneMosaicError
+
+
+@flow(
+    name="backfill-scenes",
+    flow_run_name=backfill_run,
+    persist_result=False,
+    validate_parameters=False,  # by checked
+)
+@checked
+def backfill_scenes(
+    scenes: SceneSelection,
+    to: To = None,
+    manifest: Manifest = None,
+    store: Store = None,
+    recipe: RecipeFields | None = None,
+    recipe_block: RecipeBlock = None,
+    at_once: AtOnce = 4,
+    mode: Mode = "missing",
+    attempt: Attempt = 1,
+    dry_run: bool = False,
+    deployment: Deployment = PROCESS,
+) -> "State[BackfillReport]":
+    """Turn many scenes into mosaics, so many at once; what is finished is not touched.
+
+    Args:
+        scenes: Which scenes: exactly one of a list, a prefix and a STAC search.
+        to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
+        manifest: The manifest's URL, without a password; left out, the root's or the store's own.
+        store: The name of a Scene Store block, instead of to.
+        recipe: How every mosaic is made; left out, deflate, windows that suit the scene.
+        recipe_block: The name of a Mosaic Recipe block, instead of recipe.
+        at_once: How many scenes run at once.
+        mode: missing runs what is not finished; again also looks at what is.
+        attempt: Raise it where an earlier backfill's runs have failed, to have them run again.
+        dry_run: Show what would run, and write nothing.
+        deployment: The deployment that processes a scene; empty, this very run does it.
+    """
+    try:
+        place = recorded_place(to, manifest, store)
+        wanted = Backfill(
+            place,
+            Where(to, manifest, store),
+            options_of(recipe, recipe_block),
+            at_once,
+            mode,
+            attempt,
+            dry_run,
+        )
+        report = backfill(find(scenes.selection()), wanted, launcher_of(deployment, at_once))
+    except SceneMosaicError as error:
+        return error_state(error, error)
+    _show(report)
+    state = Failed if report.has_failed else Completed
+    return state(name=report.state, message=report.summary, data=report)
+
+
+def _show(report: BackfillReport) -> None:
+    with optional("the backfill's table"):
+        create_table_artifact(
+            table=[row.to_table() for row in report.rows[:TABLE_ROWS]],
+            key="backfill",
+            description=f"{report.state}: {report.summary}",
+        )
+    get_run_logger().info("%s: %s", report.state, report.summary)

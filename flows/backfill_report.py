@@ -1,0 +1,106 @@
+"""What a backfill came to: a row for each scene, and what they add up to. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from scenemosaic.errors import ConflictError, IncompleteError, InputError
+
+WOULD_RUN: Final = "WouldRun"
+PRESENT: Final = "AlreadyMosaicked"
+
+
+@dataclass(frozen=True, slots=True)
+class SceneRow:
+    """One scene. ``state`` is the final state of its run, or what came instead of one.
+
+    ``link`` leads to the run in Prefect's UI, where there is one.
+    """
+
+    scene: str
+    job_id: str | None
+    state: str
+    detail: str
+    exit_code: int = 0
+    windows: int | None = None
+    run_id: str | None = None
+    link: str | None = None
+
+    def to_table(self) -> dict[str, object]:
+        """The row of an artifact's table."""
+        return {
+            "scene": self.scene,
+            "state": self.state,
+            "what happened": self.detail,
+            "windows": self.windows,
+            "job": self.job_id,
+            "run": self.link or self.run_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillReport:
+    """Rows in the order in which scenes were found."""
+
+    rows: tuple[SceneRow, ...]
+    dry_run: bool
+    seconds: float = 0.0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Scenes by their state."""
+        return Counter(row.state for row in self.rows)
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all is well; what is wrong with all that is wrong; 3 where that differs.
+
+        2 says that nothing was written, so only where every single scene was refused.
+        """
+        codes = {row.exit_code for row in self.rows}
+        wrong = codes - {0}
+        if not wrong or self.dry_run:
+            return InputError.exit_code if codes == {InputError.exit_code} else 0
+        if len(wrong) == 1 and (wrong != {InputError.exit_code} or codes == wrong):
+            return wrong.pop()
+        return IncompleteError.exit_code
+
+    @property
+    def state(self) -> str:
+        """The name of the flow run's final state."""
+        if self.dry_run:
+            return "DryRun"
+        if self.has_failed:
+            return "Incomplete"
+        if any(row.exit_code == ConflictError.exit_code for row in self.rows):
+            return "Conflict"
+        if not self.rows:
+            return "NothingFound"
+        return PRESENT if all(row.state == PRESENT for row in self.rows) else "Backfilled"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether there is something to do again, by whomever."""
+        fine = (0, ConflictError.exit_code)
+        return not self.dry_run and any(row.exit_code not in fine for row in self.rows)
+
+    @property
+    def summary(self) -> str:
+        """The counts in one line."""
+        plural = "" if len(self.rows) == 1 else "s"
+        parts = [f"{count} {name}" for name, count in sorted(self.counts.items())]
+        return f"{len(self.rows)} scene{plural}: {', '.join(parts) or 'nothing to do'}"
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of ``backfill --json``."""
+        rows = [{k: v for k, v in asdict(row).items() if k != "link"} for row in self.rows]
+        return {
+            "state": self.state,
+            "scenes": len(self.rows),
+            "counts": dict(self.counts),
+            "rows": rows,
+            "dry_run": self.dry_run,
+            "seconds": round(self.seconds, 3),
+            "exit_code": self.exit_code,
+        }

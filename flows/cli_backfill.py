@@ -1,0 +1,178 @@
+"""``scenemosaic backfill``: many scenes in this process, or by a deployment's workers."""
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.backfill_report import BackfillReport, SceneRow
+from flows.console import Console, complain, shown
+from flows.progress import Progress, in_seconds
+from flows.server import configured_api, ensure_api
+from scenemosaic.discovery.selection import Selection, find
+from scenemosaic.errors import InputError
+from scenemosaic.places import place_at
+from scenemosaic.plan import PlanOptions
+
+if TYPE_CHECKING:
+    from flows.launching import Launcher
+
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user asked for."""
+
+    scenes: tuple[str, ...]
+    listed: str | None
+    prefix: str | None
+    stac: str | None
+    since: str | None
+    until: str | None
+    collections: str | None
+    asset: str | None
+    at_most: int
+    to: str
+    manifest: str | None
+    window: Any
+    block_size: int | None
+    compress: str
+    level: int | None
+    resampling: str | None
+    collection: str | None
+    at_once: int
+    workers: int | None
+    mode: Any
+    attempt: int
+    deployment: str | None
+    dry_run: bool
+
+    def options(self) -> PlanOptions:
+        """How every mosaic is made."""
+        names = ("window", "block_size", "compress", "level", "resampling", "collection")
+        return PlanOptions(**{name: getattr(self, name) for name in names})
+
+
+def backfill(request: Request, console: Console) -> int:
+    """Carry out every scene's job and say what became of each; the exit code."""
+    place = place_at(request.to, request.manifest)
+    found = find(selection(request))
+    progress = console.progress()
+    try:
+        # Only now: bad usage needs no Prefect.
+        from flows.backfilling import Backfill
+        from flows.backfilling import backfill as carry_out
+        from flows.launching import Where
+
+        wanted = Backfill(
+            place,
+            Where(place.store.root, request.manifest),
+            request.options(),
+            request.at_once,
+            request.mode,
+            request.attempt,
+            request.dry_run,
+        )
+        launcher = _launcher(request, progress)
+        report = carry_out(found, wanted, launcher, _Told(progress, len(found)))
+    finally:
+        progress.close()
+    for row in report.rows:
+        if row.exit_code:
+            complain(f"{shown(row.scene)}: {row.state}: {row.detail}")
+    console.answer(report.to_json(), as_text(report))
+    return report.exit_code
+
+
+def selection(request: Request) -> Selection:
+    """Which scenes. Raises InputError where that is not said in exactly one way."""
+    listed = (*request.scenes, *_lines(request.listed))
+    ways = (bool(listed), request.prefix is not None, request.stac is not None)
+    if sum(ways) != 1:
+        raise InputError("give scenes (SOURCE, --list), or --prefix, or --stac, and only one")
+    if not request.stac and (request.collections or request.asset):
+        raise InputError("--collections and --asset belong to --stac")
+    if listed and (request.since or request.until):
+        raise InputError("--since and --until belong to --prefix and --stac")
+    since, until = _day(request.since, "--since"), _day(request.until, "--until")
+    if since and until and until < since:
+        raise InputError(f"--until {until} is before --since {since}: swap them")
+    return Selection(
+        scenes=listed,
+        prefix=request.prefix,
+        stac=request.stac,
+        collections=tuple(filter(None, (request.collections or "").split(","))),
+        asset=request.asset,
+        since=since,
+        until=until,
+        at_most=request.at_most,
+    )
+
+
+def _lines(name: str | None) -> list[str]:
+    """The scenes of a list: a line each, none for empty lines and for those with # in front."""
+    if name is None:
+        return []
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--list {name} cannot be read: {error}") from error
+    lines = [line.strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _day(text: str | None, option: str) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{option} {text!r} is no day such as 2024-05-01") from error
+
+
+def _launcher(request: Request, progress: Progress) -> "Launcher":
+    from flows.in_process import quiet_prefect
+    from flows.launching import Deployed, InProcess
+    from flows.limits import Limits, default_workers
+
+    def prepare() -> None:
+        ensure_api(progress.say)
+        quiet_prefect()
+
+    if request.deployment is None:
+        workers = request.workers or max(1, default_workers() // request.at_once)
+        return InProcess(Limits(workers), prepare)
+    if configured_api() is None:
+        raise InputError("--deployment needs Prefect's server: set PREFECT_API_URL to it")
+    prepare()
+    return Deployed(request.deployment)
+
+
+class _Told:
+    """A line for each scene as it ends, on stderr."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._say: Callable[[str], None] = progress.say
+        self._total = total
+        self._lock = threading.Lock()
+        self._done = 0
+
+    def __call__(self, row: SceneRow) -> None:
+        with self._lock:
+            self._done += 1
+            self._say(f"{self._done} of {self._total}  {row.state:16} {shown(row.scene)}")
+
+
+def as_text(report: BackfillReport) -> str:
+    """The result for people."""
+    rows = report.rows[:_SHOWN]
+    width = max((len(row.state) for row in rows), default=0)
+    lines = [
+        f"{row.state:{width}}  {row.job_id or '-' * 32}  {shown(row.scene)}  {row.detail}"
+        for row in rows
+    ]
+    if (more := len(report.rows) - _SHOWN) > 0:
+        lines.append(f"… and {more} more; --json names them all")
+    return "\n".join([*lines, f"result   {report.summary} ({in_seconds(report.seconds)})"])

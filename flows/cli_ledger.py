@@ -1,0 +1,72 @@
+"""``scenemosaic ledger``: show and clear, without Prefect."""
+
+from flows import ledger_text
+from flows.console import Console, complain
+from flows.who import operator
+from scenemosaic.ages import age_s, spell_age
+from scenemosaic.errors import LeaseHeld
+from scenemosaic.ledger.book import open_book, utc_now
+from scenemosaic.ledger.rules import Ended, NotActive
+from scenemosaic.ledger.state import Cleared
+from scenemosaic.ledger.survey import Survey, survey
+from scenemosaic.ledger.text import entry_json, spell_time
+from scenemosaic.publication import read_latest
+from scenemosaic.stores import open_store
+
+
+def show(name: str, to: str, max_age: str | None, time_zone: str | None, console: Console) -> int:
+    """The ledger as it stands; 4 where its run is active for longer than ``max_age``."""
+    max_age_s = None if max_age is None else age_s(max_age, "--max-age")
+    store = open_store(to)
+    try:
+        state, latest = open_book(store, name).read(), read_latest(store)
+    finally:
+        store.close()
+    found = survey(state, utc_now(), time_zone)
+    stale = max_age_s is not None and found.is_stale(max_age_s)
+    value = ledger_text.as_json(found, store.uri, latest)
+    console.answer(value | {"stale": stale}, ledger_text.as_text(found, latest))
+    if stale:
+        complain(stale_text(found, str(max_age)))
+    return LeaseHeld.exit_code if stale else 0
+
+
+def stale_text(found: Survey, max_age: str) -> str:
+    """That a run is active for too long."""
+    run_id = "" if found.state.active is None else found.state.active.run_id
+    return (
+        f"run {run_id} holds the ledger {found.state.name!r} for {spell_age(found.age_s or 0)}, "
+        f"longer than {max_age}: is it alive?"
+    )
+
+
+def clear(name: str, to: str, run_id: str, reason: str, console: Console) -> int:
+    """Clear exactly this run; 4 where it is not the active one, and nothing is changed then."""
+    cleared = Cleared(operator(), reason)
+    store = open_store(to)
+    try:
+        answer = open_book(store, name).clear(run_id, cleared).answer
+    finally:
+        store.close()
+    if isinstance(answer, NotActive):
+        return console.fail(LeaseHeld(_not_active(name, run_id, answer)))
+    ours = answer.entry.end == cleared
+    value = {"ledger": name, "root": store.uri, "cleared": entry_json(answer.entry)}
+    console.answer(value, _cleared(name, answer, ours))
+    return 0
+
+
+def _cleared(name: str, answer: Ended, ours: bool) -> str:
+    run_id, end = answer.entry.reservation.run_id, answer.entry.end
+    if ours or not isinstance(end, Cleared):
+        return f"run {run_id} is cleared from the ledger {name!r}; its slot stays used"
+    when = spell_time(answer.entry.ended_at)
+    return f"run {run_id} was cleared before, by {end.by} at {when}: {end.reason}"
+
+
+def _not_active(name: str, run_id: str, answer: NotActive) -> str:
+    text = f"run {run_id} does not hold the ledger {name!r}"
+    if answer.entry is not None:
+        text += f": it published job {answer.entry.reservation.job_id} and ended by itself"
+    holder = "nobody" if answer.active is None else f"run {answer.active.run_id}"
+    return f"{text}; {holder} holds it, and nothing was changed"

@@ -1,0 +1,156 @@
+"""``scenemosaic repair`` and ``waive``: the engine alone, without Prefect."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+from flows import batches
+from flows.console import Console, shown
+from flows.limits import Limits
+from flows.progress import Progress, in_bytes, in_seconds
+from flows.repair_json import repair_json
+from flows.runs import command_run
+from flows.stopwatch import Stopwatch
+from scenemosaic import job
+from scenemosaic.audit import Record
+from scenemosaic.errors import SourceChanged
+from scenemosaic.job import JobSpec, MosaicResult, Run
+from scenemosaic.repair import engine
+from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
+from scenemosaic.repair.sources import find_sources, options_of
+from scenemosaic.repair.waive import waive as waive_windows
+
+_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user asked for."""
+
+    job_id: str
+    to: str
+    manifest: str | None
+    names: tuple[str, ...]
+    sources: tuple[str, ...]
+    accept_new_source: bool
+    workers: int
+    strict_history: bool = False
+
+
+def repair(request: Request, console: Console) -> int:
+    """Repair a job and say what became of it; the exit code."""
+    spec = job.load_job(request.job_id, request.to, request.manifest)
+    try:
+        report = _repair(spec, request, console)
+    except SourceChanged:
+        if not request.accept_new_source:
+            raise
+        return _process_anew(spec, request, console)
+    if report.error is not None:
+        return console.fail(report.error, repair_json(report))
+    console.answer(repair_json(report), as_text(report))
+    return report.exit_code
+
+
+def _repair(spec: JobSpec, request: Request, console: Console) -> RepairReport:
+    watch, progress = Stopwatch(), console.progress()
+    run = command_run(strict_history=request.strict_history)
+    unrecorded: list[Record] = []
+    try:
+        with watch.stage("verify", progress):
+            found = engine.survey(spec, request.names, request.sources, progress.verified)
+        report = engine.carry_out(
+            found,
+            partial(_all_windows, run=run, workers=request.workers, unrecorded=unrecorded),
+            partial(_publish, spec, run, progress, unrecorded),
+        )
+        job.record_rest(spec, run, unrecorded)
+    finally:
+        progress.close()
+    return replace(report, seconds=watch.seconds)
+
+
+def _all_windows(
+    found: Survey, *, run: Run, workers: int, unrecorded: list[Record]
+) -> list[WindowRepair]:
+    size = batches.batch_size(found.spec.plan.recipe, len(found.numbers), workers)
+    work = partial(engine.repair_windows, found.spec, run=run, named=found.named)
+    with ThreadPoolExecutor(workers) as pool:
+        done = list(pool.map(work, batches.split(found.numbers, size)))
+    for batch in done:
+        unrecorded += batch.unrecorded
+    return [outcome for batch in done for outcome in batch.outcomes]
+
+
+def _publish(
+    spec: JobSpec, run: Run, progress: Progress, unrecorded: list[Record], renew: bool
+) -> MosaicResult:
+    mosaic = job.assemble(spec, run, progress.copied, renew=renew)
+    unrecorded += mosaic.trace.unrecorded
+    return mosaic
+
+
+def as_text(report: RepairReport) -> str:
+    """The result for people."""
+    lines = [f"job      {report.job_id}"]
+    for one in report.windows[:_SHOWN]:
+        what = f"{one.outcome}, row mended" if one.mended else one.outcome
+        lines.append(f"window   {one.window} {what}" + (f": {one.detail}" if one.detail else ""))
+    if (more := len(report.windows) - _SHOWN) > 0:
+        lines.append(f"… and {more} more; --json names them all")
+    lines.append(f"windows  {report.summary}")
+    if report.mosaic is not None:
+        mosaic = report.mosaic
+        lines.append(f"mosaic   {shown(mosaic.uri)} ({in_bytes(mosaic.bytes)}, {mosaic.outcome})")
+    lines += [f"left     {one.subject}: {one.detail}" for one in report.left[:_SHOWN]]
+    return "\n".join([*lines, f"time     {in_seconds(report.seconds)} in all"])
+
+
+def _process_anew(spec: JobSpec, request: Request, console: Console) -> int:
+    """Another source is another job: the old one stays as it is."""
+    from flows import cli_process
+
+    sources = find_sources(spec, request.sources)
+    limits = Limits(request.workers, strict_history=request.strict_history)
+    process = cli_process.Request(
+        sources, request.to, request.manifest, options_of(spec.plan), limits
+    )
+    report = cli_process.carry_out(process, console)
+    value = report.to_json() | {"new_job_id": report.job_id, "instead_of": spec.plan.job_id}
+    if report.error is not None:
+        return console.fail(report.error, value)
+    text = f"job {spec.plan.job_id} stays as it is; its new source is job {report.job_id}"
+    console.answer(value, f"{text}\n{cli_process.as_text(report)}")
+    return report.exit_code
+
+
+def waive(
+    job_id: str,
+    to: str,
+    manifest: str | None,
+    names: Sequence[str],
+    reason: str,
+    sources: Sequence[str],
+    console: Console,
+) -> int:
+    """Let windows hold nodata, and say what is to be done next."""
+    spec = job.load_job(job_id, to, manifest)
+    if sources:
+        spec = replace(spec, locations=find_sources(spec, sources))
+    waived = waive_windows(spec, names, reason, command_run())
+    missing = job.find_gaps(spec).missing
+    value = {
+        "job_id": job_id,
+        "windows": [{"window": one.window, "outcome": one.outcome} for one in waived],
+        "reason": reason.strip(),
+        "missing": list(missing),
+    }
+    lines = [f"window   {one.window} holds nodata ({one.outcome})" for one in waived]
+    next_step = (
+        f"missing  {' '.join(missing[:_SHOWN])}"
+        if missing
+        else f"next     scenemosaic assemble {job_id} --to {to}"
+    )
+    console.answer(value, "\n".join([*lines, next_step]))
+    return 0

@@ -1,0 +1,97 @@
+"""``scenemosaic serve`` and ``automations``: what a Prefect server is told about this project."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from flows.console import Console, complain
+from flows.server import PrefectUnavailable, answers, configured_api, ensure_api
+from scenemosaic.errors import InputError
+
+HEARTBEAT: Final = "PREFECT_FLOWS_HEARTBEAT_FREQUENCY"
+HEARTBEAT_S: Final = 30
+START_S: Final = 180.0
+STOP_S: Final = 15.0
+_NO_API: Final = "set PREFECT_API_URL to a running server's (prefect server start)"
+
+
+def serve(limit: int, port: int, automate: bool, notify: str | None, console: Console) -> int:
+    """Serve until interrupted; the exit code."""
+    os.environ.setdefault(HEARTBEAT, str(HEARTBEAT_S))
+    with _api(port) as url:
+        # Only now: Prefect reads at its import which API it talks to.
+        from flows import automating, serving
+
+        blocks = serving.register_blocks()
+        made = automating.create_automations(notify) if automate else {}
+        names = [f"{one.flow_name}/{one.name}" for one in serving.deployments()]
+        value = {"api": url, "blocks": blocks, "automations": made, "deployments": names}
+        lines = [f"blocks       {', '.join(blocks)}", f"deployments  {', '.join(names)}"]
+        lines += [f"automation   {name}: {what}" for name, what in made.items()]
+        console.answer(value, "\n".join([*lines, f"serving      {url} (Ctrl-C ends it)"]))
+        sys.stdout.flush()
+        serving.serve_all(limit)
+    return 0
+
+
+def automations(notify: str | None, console: Console) -> int:
+    """Make the automations and say so; the exit code."""
+    if configured_api() is None:
+        raise InputError(f"automations are a server's: {_NO_API}")
+    url = ensure_api(complain)
+    from flows.automating import create_automations
+
+    made = create_automations(notify)
+    lines = [f"{name}: {what}" for name, what in made.items()]
+    console.answer({"api": url, "automations": made}, "\n".join(lines))
+    return 0
+
+
+@contextmanager
+def _api(port: int) -> Iterator[str]:
+    """The configured API, or that of a server which lives as long as the ``with`` block."""
+    if configured_api() is not None:
+        yield ensure_api(complain)
+        return
+    process = _start(port)
+    try:
+        os.environ["PREFECT_API_URL"] = url = f"http://127.0.0.1:{port}/api"
+        _wait_until_ready(process, url)
+        yield ensure_api(complain)
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _start(port: int) -> "subprocess.Popen[bytes]":
+    complain(f"starting Prefect's server on http://127.0.0.1:{port} (10 to 60 s) …")
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1"]
+    return subprocess.Popen(
+        [*command, "--port", str(port)],
+        # Else its pages would call another port than this one.
+        env={**os.environ, "PREFECT_SERVER_API_PORT": str(port)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for this command, which ends the server itself
+    )
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str) -> None:
+    give_up = time.monotonic() + START_S
+    while not answers(url):
+        if process.poll() is not None:
+            raise PrefectUnavailable(
+                f"Prefect's server ended as it started: is its port taken? Else {_NO_API}"
+            )
+        if time.monotonic() > give_up:
+            raise PrefectUnavailable(f"Prefect's server is silent for {START_S:.0f} s: {_NO_API}")
+        time.sleep(0.5)

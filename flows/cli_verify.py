@@ -1,0 +1,60 @@
+"""``scenemosaic verify``: the engine alone, without Prefect."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flows.console import Console
+from flows.progress import in_bytes, in_seconds
+from scenemosaic.places import place_at
+from scenemosaic.verification.findings import Finding
+from scenemosaic.verification.report import VerifyReport
+from scenemosaic.verification.verify import verify_job
+
+_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for."""
+
+    job_id: str
+    to: str
+    manifest: str | None
+    names: Sequence[str]
+    deep: bool
+    workers: int
+
+
+def verify(request: Request, console: Console) -> int:
+    """Verify a job and say what is off; the exit code."""
+    progress = console.progress()
+    try:
+        report = verify_job(
+            request.job_id,
+            place_at(request.to, request.manifest),
+            names=request.names,
+            deep=request.deep,
+            workers=request.workers,
+            progress=progress.verified,
+        )
+    finally:
+        progress.close()
+    console.answer(report.to_json(), as_text(report))
+    return report.exit_code
+
+
+def as_text(report: VerifyReport) -> str:
+    """The report for people: a table of findings, and what they come to."""
+    lines = _table(report.findings[:_SHOWN])
+    if (more := len(report.findings) - _SHOWN) > 0:
+        lines.append(f"… and {more} more; --json names them all")
+    if report.waived:
+        lines.append(f"waived   {' '.join(report.waived)}")
+    read = f"{in_bytes(report.bytes)} in {in_seconds(report.seconds)}"
+    return "\n".join([*lines, f"job      {report.job_id}", f"result   {report.summary} ({read})"])
+
+
+def _table(findings: Sequence[Finding]) -> list[str]:
+    rows = [(one.subject, one.kind.value, one.detail) for one in findings]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
+    return [f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}" for row in rows]

@@ -1,0 +1,34 @@
+"""``scenemosaic policy``: its declaration."""
+
+import click
+
+from flows.cli_options import JSON, MANIFEST, VERBOSE, console_for
+
+# Spelled here, since the engine is not imported for --help; a test holds both together.
+ROLES = ("worker", "assembler", "repairer", "publisher", "operator")
+
+
+@click.command(short_help="Print least-privilege policies for a root.")
+@click.argument("to", metavar="ROOT")
+@MANIFEST
+@click.option("--role", type=click.Choice(ROLES), help="Only this role's own.")
+@click.option("--account", metavar="ID", help="The AWS account that the bucket belongs to.")
+@VERBOSE
+@JSON
+def policy(
+    to: str,
+    manifest: str | None,
+    role: str | None,
+    account: str | None,
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Print least-privilege policies for ROOT and its manifest, and ask no service anything.
+
+    Permissions of each role, a bucket policy that denies unconditional writes, deletions
+    and public reading of all but mosaics/, lifecycle rules, and what the provider cannot
+    enforce. docs/security.md explains them line by line.
+    """
+    from flows import cli_policy
+
+    return cli_policy.policy(to, manifest, role, account, console_for(as_json, verbose))

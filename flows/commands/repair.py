@@ -1,0 +1,85 @@
+"""``scenemosaic repair`` and ``waive``: their declarations."""
+
+import click
+
+from flows.cli_options import JSON, MANIFEST, POSITIVE, STRICT, TO, VERBOSE, console_for
+
+
+@click.command(short_help="Replace what is wrong, where it is as it was inspected.")
+@click.argument("job_id", metavar="JOB")
+@TO
+@MANIFEST
+@click.option(
+    "--window",
+    "names",
+    multiple=True,
+    metavar="R_C",
+    help="This window, as 0007_0012.  [default: all that verification finds wrong]",
+)
+@click.option("--source", "sources", multiple=True, metavar="PATH", help="Where the source lies.")
+@click.option(
+    "--accept-new-source",
+    is_flag=True,
+    help="Where the source has changed, make a new job of it with the same recipe.",
+)
+@click.option("--workers", type=POSITIVE, help="Threads at once.  [default: one a core, at most 8]")
+@STRICT
+@VERBOSE
+@JSON
+def repair(
+    job_id: str,
+    to: str,
+    manifest: str | None,
+    names: tuple[str, ...],
+    sources: tuple[str, ...],
+    accept_new_source: bool,
+    workers: int | None,
+    strict_history: bool,
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Repair windows that are wrong, and publish the mosaic's next revision.
+
+    A named window is computed again from its pinned source and compared. What somebody
+    changed since it was inspected is left as it is (exit code 4). The published mosaic is
+    never overwritten: the next revision has a place of its own.
+    """
+    from flows import cli_repair
+    from flows.limits import default_workers
+
+    workers = workers or default_workers()
+    request = cli_repair.Request(
+        job_id, to, manifest, names, sources, accept_new_source, workers, strict_history
+    )
+    return cli_repair.repair(request, console_for(as_json, verbose))
+
+
+@click.command(short_help="Let windows hold nodata whose source is bad for good.")
+@click.argument("job_id", metavar="JOB")
+@click.option(
+    "--window", "names", multiple=True, required=True, metavar="R_C", help="As 0007_0012."
+)
+@click.option("--reason", required=True, metavar="TEXT", help="Kept in row, audit log and item.")
+@TO
+@MANIFEST
+@click.option("--source", "sources", multiple=True, metavar="PATH", help="Where the source lies.")
+@VERBOSE
+@JSON
+def waive(
+    job_id: str,
+    names: tuple[str, ...],
+    reason: str,
+    to: str,
+    manifest: str | None,
+    sources: tuple[str, ...],
+    verbose: bool,
+    as_json: bool,
+) -> int:
+    """Let windows without a tile hold nodata, so that assembly can go on.
+
+    `repair --window` computes such a window from its source again, and ends the waiver.
+    """
+    from flows import cli_repair
+
+    console = console_for(as_json, verbose)
+    return cli_repair.waive(job_id, to, manifest, names, reason, sources, console)

@@ -1,0 +1,113 @@
+"""The flow ``ingest-new-scenes``: what came since the last time becomes mosaics.
+
+No postponed annotations in here: Prefect reads them as they stand.
+"""
+
+from contextlib import closing
+
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+from prefect.client.schemas.objects import State
+from prefect.logging import get_run_logger
+from prefect.states import Completed, Failed
+
+from blocks.mosaic_recipe import RecipeFields
+from flows.backfilling import Backfill, backfill
+from flows.checked import checked
+from flows.ingest_report import IngestReport, is_settled
+from flows.launching import PROCESS, Launcher, Where, launcher_of
+from flows.parameters import (
+    AtOnce,
+    Deployment,
+    IngestName,
+    Manifest,
+    RecipeBlock,
+    SceneSelection,
+    Store,
+    To,
+    options_of,
+)
+from flows.places import recorded_place
+from flows.run_names import ingest_run
+from flows.runs import flow_run
+from flows.showing import TABLE_ROWS, optional
+from flows.states import error_state
+from flows.stopwatch import Stopwatch
+from scenemosaic.discovery.schedule import Schedule, open_schedule
+from scenemosaic.discovery.selection import Selection, find_new
+from scenemosaic.errors import Contended, SceneMosaicError
+from scenemosaic.stores import open_store
+
+
+@flow(
+    name="ingest-new-scenes",
+    flow_run_name=ingest_run,
+    persist_result=False,
+    validate_parameters=False,  # by checked
+)
+@checked
+def ingest_new_scenes(
+    name: IngestName,
+    scenes: SceneSelection,
+    to: To = None,
+    manifest: Manifest = None,
+    store: Store = None,
+    recipe: RecipeFields | None = None,
+    recipe_block: RecipeBlock = None,
+    at_once: AtOnce = 4,
+    deployment: Deployment = PROCESS,
+) -> "State[IngestReport]":
+    """Turn what is new since the last run into mosaics; no job is started twice.
+
+    Args:
+        name: The schedule's name: what it has seen is kept under it, beside the ledgers.
+        scenes: Where new scenes come: a prefix or a STAC search; at most so many a run.
+        to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
+        manifest: The manifest's URL, without a password; left out, the root's or the store's own.
+        store: The name of a Scene Store block, instead of to.
+        recipe: How every mosaic is made; left out, deflate, windows that suit the scene.
+        recipe_block: The name of a Mosaic Recipe block, instead of recipe.
+        at_once: How many scenes run at once.
+        deployment: The deployment that processes a scene; empty, this very run does it.
+    """
+    try:
+        place = recorded_place(to, manifest, store)
+        options = options_of(recipe, recipe_block)
+        wanted = Backfill(place, Where(to, manifest, store), options, at_once)
+        with closing(open_store(place.store.root, place.store.access)) as opened:
+            report = _ingest(
+                open_schedule(opened, name),
+                *(scenes.selection(), wanted, launcher_of(deployment, at_once)),
+            )
+    except SceneMosaicError as error:
+        return error_state(error, error)
+    _show(name, report)
+    state = Failed if report.has_failed else Completed
+    return state(name=report.state, message=report.summary, data=report)
+
+
+def _ingest(
+    schedule: Schedule, selection: Selection, wanted: Backfill, launcher: Launcher
+) -> IngestReport:
+    watch = Stopwatch()
+    new, left = find_new(selection, schedule.read())
+    rows = backfill(new, wanted, launcher).rows
+    settled = [one for one, row in zip(new, rows, strict=True) if is_settled(row)]
+    kept = [one for one, row in zip(new, rows, strict=True) if not is_settled(row)]
+    contended = False
+    if settled:
+        try:
+            schedule.advance(settled, [*kept, *left], flow_run().run_id)
+        except Contended:
+            contended = True
+    return IngestReport(rows, len(left), contended, watch.seconds)
+
+
+def _show(name: str, report: IngestReport) -> None:
+    with optional(f"the table of ingest {name}"):
+        create_table_artifact(
+            table=[row.to_table() for row in report.rows[:TABLE_ROWS]],
+            key="ingest-new-scenes",
+            description=f"{name}: {report.state}, {report.summary}",
+        )
+    get_run_logger().info("%s: %s, %s", name, report.state, report.summary)

@@ -1,0 +1,260 @@
+"""How one scene's job is carried out from another flow: by a deployment, or in this process.
+
+Either way the same job may be started as often as one likes: a deployment keeps one run for
+each key, and what runs write is written at most once.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextvars import Context
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeVar
+from uuid import UUID
+
+import httpx
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.deployments import run_deployment
+from prefect.exceptions import ObjectNotFound
+
+from flows.limits import Limits, default_workers
+from flows.parameters import Mode, fields_of
+from flows.planned_run import process_planned
+from flows.redact import public_source
+from flows.run_names import process_name
+from flows.scene_jobs import SceneJob
+from flows.server import PrefectUnavailable
+from flows.session import Session, Silent
+from scenemosaic import keys
+from scenemosaic.errors import InputError
+
+PROCESS: Final = "process-scene/default"
+FIRST_POLL_S: Final = 1.0
+LAST_POLL_S: Final = 10.0
+# A server may be away for this long, and the runs that it knows of go on.
+PATIENCE_S: Final = 900.0
+
+_log = logging.getLogger(__name__)
+_DONE: Final = ("Mosaicked", "AlreadyMosaicked")
+_CODES: Final = {"BadInput": 2, "StoreFault": 5}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The flow's own parameters that say where outputs go. They hold no secret."""
+
+    to: str | None = None
+    manifest: str | None = None
+    store: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One scene's job as it is to be run."""
+
+    scene: SceneJob
+    where: Where
+    mode: Mode = "missing"
+    attempt: int = 1
+
+    @property
+    def key(self) -> str:
+        """What a run is known by. Prefect keeps keys for a flow, whatever its deployment, so
+
+        that the root is part of it: the same scene may go to two of them.
+        """
+        spec = self.scene.spec
+        return f"{keys.partition(spec.plan.job_id, spec.root)}-{self.mode}-{self.attempt}"
+
+    @property
+    def name(self) -> str:
+        return process_name(self.scene.sources, self.where.to, self.where.store)
+
+    def parameters(self) -> dict[str, Any]:
+        """Those of ``process-scene``, as JSON. Raises InputError where they would tell a secret,
+
+        or are more than its form offers.
+        """
+        if any(public_source(source) != source for source in self.scene.sources):
+            raise InputError(
+                "Prefect keeps parameters, and a signed URL is a secret: process it by the "
+                "command line, or give it without a signature"
+            )
+        recipe = fields_of(self.scene.options)
+        if recipe is None:
+            raise InputError("a deployment's form does not offer such a recipe")
+        taken = self.scene.taken
+        given: Mapping[str, Any] = {
+            "sources": list(self.scene.sources),
+            "to": self.where.to,
+            "manifest": self.where.manifest,
+            "store": self.where.store,
+            "recipe": recipe.model_dump(mode="json", exclude_none=True),
+            "taken": None if taken is None else taken.isoformat(),
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run that was started or found. ``is_earlier``: it had ended before it was asked for."""
+
+    run_id: str | None
+    is_earlier: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended: its final state's name and message, and the exit code they stand for."""
+
+    name: str
+    message: str
+    run_id: str | None
+    exit_code: int
+    is_earlier: bool = False
+
+
+class Launcher(Protocol):
+    """Starts jobs, and follows them to their ends; for many threads at once."""
+
+    def start(self, launch: Launch) -> Started:
+        """Start the job, or find its run. Raises InputError, PrefectUnavailable."""
+
+    def wait(self, launch: Launch, started: Started) -> Ended:
+        """Follow a run to its end. Raises PrefectUnavailable."""
+
+    def stop(self) -> None:
+        """Let every :meth:`wait` return soon, whatever became of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Runs of ``process-scene`` in this very process; the work is done in :meth:`wait`.
+
+    ``prepare`` is called before the first of them, once. They are no runs below the calling
+    one: on its retry Prefect would hand one scene the outcome of another.
+    """
+
+    limits: Limits
+    prepare: Callable[[], None] = lambda: None
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _prepared: threading.Event = field(default_factory=threading.Event)
+
+    def start(self, launch: Launch) -> Started:
+        with self._lock:
+            if not self._prepared.is_set():
+                self.prepare()
+                self._prepared.set()
+        return Started(None)
+
+    def wait(self, launch: Launch, started: Started) -> Ended:
+        if self._stopped.is_set():
+            return Ended("Stopped", "it was not begun", None, 3)
+        session = Session(launch.scene.spec, Silent())
+        try:
+            state = Context().run(process_planned, session, self.limits, launch.scene.options)
+        except httpx.TransportError as error:
+            if not session.reports:
+                raise PrefectUnavailable(f"Prefect's API went away ({error})") from error
+            report = session.reports[-1]
+            name = "AlreadyMosaicked" if report.all_was_there else "Mosaicked"
+            return Ended(name, report.summary, None, report.exit_code)
+        run_id = state.state_details.flow_run_id
+        return _ended(state, None if run_id is None else str(run_id))
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """Runs of a deployment of ``process-scene``, one for each key, wherever its workers are."""
+
+    deployment: str
+    patience_s: float = PATIENCE_S
+    clock: Callable[[], float] = time.monotonic
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self, launch: Launch) -> Started:
+        parameters = launch.parameters()
+
+        def run() -> FlowRun:
+            # Prefect numbers a run's children without a lock.
+            with self._lock:
+                made: Any = run_deployment(
+                    self.deployment,
+                    parameters=parameters,
+                    flow_run_name=launch.name,
+                    idempotency_key=launch.key,
+                    timeout=0,
+                )
+            return made  # type: ignore[no-any-return]
+
+        try:
+            made = self._patiently(run)
+        except ObjectNotFound as error:
+            raise InputError(
+                f"Prefect has no deployment {self.deployment}: deploy or serve it first"
+            ) from error
+        except httpx.HTTPStatusError as error:
+            raise InputError(f"{self.deployment} does not take the parameters: {error}") from error
+        return Started(str(made.id), made.state is not None and made.state.is_final())
+
+    def wait(self, launch: Launch, started: Started) -> Ended:
+        run_id = UUID(str(started.run_id))
+        pause_s = FIRST_POLL_S
+        with get_client(sync_client=True) as client:
+            while True:
+                run = self._patiently(lambda: client.read_flow_run(run_id))
+                if run.state is not None and run.state.is_final():
+                    return _ended(run.state, str(run_id), started.is_earlier)
+                if self._stopped.wait(pause_s):
+                    return Ended("Running", "nobody follows it any more", str(run_id), 3)
+                pause_s = min(pause_s * 1.5, LAST_POLL_S)
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """The answer, asked for again where the server is away: each question is idempotent."""
+        give_up = self.clock() + self.patience_s
+        while True:
+            try:
+                return ask()
+            except httpx.HTTPError as error:
+                if _is_refusal(error):
+                    raise
+                if self.clock() >= give_up or self._stopped.is_set():
+                    raise PrefectUnavailable(f"Prefect's API does not answer ({error})") from error
+                _log.warning("Prefect's API does not answer (%s): asking again", error)
+                self._stopped.wait(LAST_POLL_S)
+
+
+def _is_refusal(error: httpx.HTTPError) -> bool:
+    if not isinstance(error, httpx.HTTPStatusError):
+        return False
+    return error.response.status_code < 500 and error.response.status_code != 429
+
+
+def _ended(state: State[Any], run_id: str | None, is_earlier: bool = False) -> Ended:
+    name = state.name or state.type.value.capitalize()
+    return Ended(name, state.message or "", run_id, _exit_code(state, name), is_earlier)
+
+
+def _exit_code(state: State[Any], name: str) -> int:
+    """As the command line's: a conflict is Completed, and what failed or crashed is not done."""
+    if state.is_completed():
+        return 0 if name in _DONE else 4
+    return _CODES.get(name, 3)
+
+
+def launcher_of(deployment: str | None, at_once: int) -> Launcher:
+    """By a deployment's name; where there is none, ``at_once`` runs share this process's cores."""
+    if deployment:
+        return Deployed(deployment)
+    return InProcess(Limits(max(1, default_workers() // at_once)))

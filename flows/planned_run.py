@@ -1,0 +1,44 @@
+"""A ``process-scene`` run of a scene that was planned in this very process."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from prefect.client.schemas.objects import State
+
+from flows.limits import Limits
+from flows.parameters import fields_of
+from flows.process import process_scene
+from flows.redact import public_manifest, public_source
+from flows.session import ACTIVE, Session
+from scenemosaic.plan import PlanOptions
+from scenemosaic.repair.sources import options_of
+
+
+def process_planned(
+    session: Session, limits: Limits, options: PlanOptions | None = None
+) -> "State[Any]":
+    """The run's final state. Prefect keeps its parameters: these hold no secret.
+
+    What is really opened is the session's. ``options`` are what planning was asked for; left
+    out, what it decided.
+    """
+    spec = session.spec
+    token = ACTIVE.set(session)
+    try:
+        state: State[Any] = process_scene(
+            _public(spec.locations),
+            spec.root,
+            public_manifest(spec.manifest),
+            recipe=fields_of(options or options_of(spec.plan)),
+            workers=limits.workers,
+            windows_per_task=limits.windows_per_task,
+            strict_history=limits.strict_history,
+            return_state=True,
+        )
+    finally:
+        ACTIVE.reset(token)
+    return state
+
+
+def _public(sources: Sequence[str]) -> list[str]:
+    return [public_source(source) for source in sources]

@@ -1,0 +1,150 @@
+"""The flow ``repair-scene``: verification, mapped repairs of windows, the next revision.
+
+No postponed annotations in here: Prefect reads them as they stand.
+"""
+
+from functools import partial
+from typing import Any
+
+from prefect import flow, unmapped
+from prefect.artifacts import create_table_artifact
+from prefect.client.schemas.objects import State
+from prefect.futures import PrefectFuture
+from prefect.logging import get_run_logger
+from prefect.states import Completed
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows import batches
+from flows.checked import checked
+from flows.limits import Limits, default_workers
+from flows.parameters import GivenSources, JobId, Manifest, Store, To, Windows, Workers
+from flows.places import loaded, planned, recorded_place
+from flows.planned_run import process_planned
+from flows.report import ProcessReport
+from flows.run_names import job_run
+from flows.runs import flow_run
+from flows.session import Session, Silent
+from flows.showing import optional
+from flows.states import error_state, final_state
+from scenemosaic import job
+from scenemosaic.audit import Record
+from scenemosaic.errors import SceneMosaicError, SourceChanged
+from scenemosaic.job import JobSpec, MosaicResult, Run
+from scenemosaic.places import Place
+from scenemosaic.repair import engine
+from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
+from scenemosaic.repair.sources import find_sources, options_of
+from tasks.assemble_mosaic import assemble_mosaic
+from tasks.repair_windows import repair_windows
+
+_TABLE_ROWS = 1000
+
+
+@flow(
+    name="repair-scene",
+    flow_run_name=job_run,
+    persist_result=False,
+    validate_parameters=False,  # by checked
+)
+@checked
+def repair_scene(
+    job_id: JobId,
+    to: To = None,
+    manifest: Manifest = None,
+    store: Store = None,
+    windows: Windows = None,
+    sources: GivenSources = None,
+    accept_new_source: bool = False,
+    workers: Workers = None,
+    strict_history: bool = False,
+) -> "State[RepairReport]":
+    """Repair what is wrong with a job, and publish its mosaic's next revision.
+
+    Args:
+        job_id: The job's ID.
+        to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
+        manifest: The manifest's URL, without a password; left out, the root's or the store's own.
+        store: The name of a Scene Store block, instead of to.
+        windows: These windows, such as 0007_0012; left out, all that are found wrong.
+        sources: Where the job's sources lie; a local file's place is not known to its plan.
+        accept_new_source: Where a source has changed, make a new job with the same recipe.
+        workers: Threads that work at once; left out, one a core and at most 8.
+        strict_history: Refuse to write where something once stood and was deleted.
+    """
+    given = sources or []
+    try:
+        limits = Limits(workers or default_workers(), strict_history=strict_history)
+        place = recorded_place(to, manifest, store)
+        spec = loaded(job_id, place)
+        found = engine.survey(spec, windows or [], given)
+    except SourceChanged as error:
+        if not accept_new_source:
+            return error_state(error, error)
+        return _process_anew(spec, given, place, limits)
+    except SceneMosaicError as error:
+        return error_state(error, error)
+    return _repair(found, flow_run(strict_history=strict_history), limits)
+
+
+def _process_anew(spec: JobSpec, given: list[str], place: Place, limits: Limits) -> "State[Any]":
+    """Another source is another job: the old one stays as it is."""
+    try:
+        new = planned(find_sources(spec, given), place, options_of(spec.plan))
+    except SceneMosaicError as error:
+        return error_state(error, error)
+    state = process_planned(Session(new, Silent()), limits)
+    report = state.result(raise_on_failure=False)
+    # A state of this run's own: the other one belongs to the run below it.
+    return final_state(report) if isinstance(report, ProcessReport) else state
+
+
+def _repair(found: Survey, run: Run, limits: Limits) -> "State[RepairReport]":
+    unrecorded: list[Record] = []
+    publish = partial(_publish, found.spec, run, unrecorded)
+    report = engine.carry_out(
+        found, partial(_all_windows, run=run, limits=limits, unrecorded=unrecorded), publish
+    )
+    _show(report)
+    try:
+        job.record_rest(found.spec, run, unrecorded)
+    except SceneMosaicError as error:
+        return error_state(error, report)
+    if report.error is not None:
+        return error_state(report.error, report)
+    return Completed(name=report.state, message=report.summary, data=report)
+
+
+def _all_windows(
+    found: Survey, *, run: Run, limits: Limits, unrecorded: list[Record]
+) -> list[WindowRepair]:
+    size = batches.batch_size(found.spec.plan.recipe, len(found.numbers), limits.workers)
+    parameters = {
+        "spec": unmapped(found.spec),
+        "numbers": batches.split(found.numbers, size),
+        "run": unmapped(run),
+        "named": unmapped(found.named),
+    }
+    batch_task: Any = repair_windows  # Prefect's overloads take every task for an async one
+    runner: ThreadPoolTaskRunner[Any]
+    with ThreadPoolTaskRunner(max_workers=limits.workers) as runner:
+        futures: list[PrefectFuture[Any]] = [*runner.map(batch_task, parameters)]
+        done = [future.result() for future in futures]
+    for batch in done:
+        unrecorded += batch.unrecorded
+    return [outcome for batch in done for outcome in batch.outcomes]
+
+
+def _publish(spec: JobSpec, run: Run, unrecorded: list[Record], renew: bool) -> MosaicResult:
+    mosaic: MosaicResult = assemble_mosaic(spec, run, renew=renew)
+    unrecorded += mosaic.trace.unrecorded
+    return mosaic
+
+
+def _show(report: RepairReport) -> None:
+    with optional(f"job {report.job_id}"):
+        create_table_artifact(
+            table=[one.to_json() for one in report.windows[:_TABLE_ROWS]],
+            key=f"repair-{report.job_id}",
+            description=f"Job {report.job_id}: {report.summary}",
+        )
+    get_run_logger().info("job %s: %s", report.job_id, report.summary)

@@ -1,0 +1,84 @@
+"""The flow ``watch-ledger``: raises an event where a run holds a ledger for too long.
+
+No postponed annotations in here: Prefect reads them as they stand.
+"""
+
+from typing import Any, Final
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.events import emit_event
+from prefect.states import Completed
+
+from flows import ledger_text
+from flows.checked import checked
+from flows.cli_ledger import stale_text
+from flows.parameters import Age, LedgerName, Store, To
+from flows.places import recorded_place
+from flows.run_names import ledger_run
+from flows.states import error_state
+from scenemosaic.ages import age_s
+from scenemosaic.errors import SceneMosaicError
+from scenemosaic.ledger.book import DEFAULT_NAME, open_book, utc_now
+from scenemosaic.ledger.survey import Survey, survey
+from scenemosaic.publication import read_latest
+from scenemosaic.stores import open_store
+
+STALE_EVENT: Final = "scenemosaic.ledger.stale"
+
+
+@flow(
+    name="watch-ledger",
+    flow_run_name=ledger_run,
+    persist_result=False,
+    validate_parameters=False,  # by checked
+)
+@checked
+def watch_ledger(
+    to: To = None, store: Store = None, ledger: LedgerName = DEFAULT_NAME, max_age: Age = "2h"
+) -> "State[dict[str, object]]":
+    """Look whether a run holds the ledger for too long. To be scheduled; changes nothing.
+
+    Args:
+        to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
+        store: The name of a Scene Store block, instead of to.
+        ledger: The ledger's name.
+        max_age: How long a run may be active, as 2h, 30m, 1d.
+    """
+    try:
+        max_age_s = age_s(max_age, "max_age")
+        root = recorded_place(to, None, store).store.root
+        found, value = _look(root, ledger)
+    except SceneMosaicError as error:
+        return error_state(error, error)
+    if not found.is_stale(max_age_s):
+        name = "LedgerFree" if found.state.active is None else "LedgerHeld"
+        return Completed(name=name, data=value)
+    _emit(root, found, max_age_s)
+    return Completed(name="LedgerStale", message=stale_text(found, max_age), data=value)
+
+
+def _look(root: str, ledger: str) -> tuple[Survey, dict[str, Any]]:
+    store = open_store(root)
+    try:
+        found = survey(open_book(store, ledger).read(), utc_now())
+        return found, ledger_text.as_json(found, store.uri, read_latest(store))
+    finally:
+        store.close()
+
+
+def _emit(root: str, found: Survey, max_age_s: int) -> None:
+    active = found.state.active
+    emit_event(
+        STALE_EVENT,
+        resource={
+            "prefect.resource.id": f"scenemosaic.ledger.{found.state.name}",
+            "scenemosaic.root": root,
+        },
+        payload={
+            "run_id": "" if active is None else active.run_id,
+            "job_id": "" if active is None else active.job_id,
+            "age_s": round(found.age_s or 0),
+            "max_age_s": max_age_s,
+        },
+    )

@@ -1,0 +1,64 @@
+"""A schedule's cursor where it is kept: one object under a root, changed by compare-and-swap."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scenemosaic import keys
+from scenemosaic.commit import Effects, RetryPolicy, system_effects
+from scenemosaic.discovery.cursor import MAX_CURSOR_BYTES, Cursor, load
+from scenemosaic.discovery.found import Found
+from scenemosaic.errors import InputError
+from scenemosaic.mutable import PATIENCE, Changed, Mutable
+from scenemosaic.stores.port import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Of several that run at once under one name, each keeps what the others have seen."""
+
+    mutable: Mutable
+
+    def read(self) -> Cursor:
+        """The cursor as it stands; a new one where there is none."""
+        return load(self.mutable.read().data, self.mutable.uri)
+
+    def advance(
+        self, handled: Iterable[Found], waiting: Iterable[Found], run_id: str
+    ) -> Changed[Cursor]:
+        """Note what was handled; what is ``waiting`` stays new. Writes nothing where it is known.
+
+        Raises Contended where others were always first: what was handled is found again then,
+        and there already. InputError where the cursor grows too large, StoreError as stores do.
+        """
+        done, kept = list(handled), list(waiting)
+
+        def swap(data: bytes | None, write_id: str) -> tuple[bytes | None, Cursor]:
+            standing = load(data, self.mutable.uri)
+            moved = standing.after(done, kept)
+            return (None if moved == standing else self._dump(moved, write_id)), moved
+
+        return self.mutable.change(swap, run_id)
+
+    def _dump(self, cursor: Cursor, write_id: str) -> bytes:
+        data = cursor.dump(write_id)
+        if len(data) > MAX_CURSOR_BYTES:
+            raise InputError(
+                f"{self.mutable.uri} would have {len(data)} bytes, more than {MAX_CURSOR_BYTES}: "
+                "give each of several schedules a part of the prefix"
+            )
+        return data
+
+
+def open_schedule(
+    store: Store, name: str, policy: RetryPolicy = PATIENCE, effects: Effects | None = None
+) -> Schedule:
+    """The schedule ``name`` of an open store; makes no request. InputError for no usable name."""
+    return Schedule(
+        Mutable(
+            store,
+            keys.ingest_key(name),
+            max_bytes=MAX_CURSOR_BYTES,
+            policy=policy,
+            effects=effects or system_effects(),
+        )
+    )

@@ -1,0 +1,159 @@
+"""What is published, as its readers find it: ``latest.json``, and the catalog beside it.
+
+Both lie directly below ``mosaics/``, so that their links hold wherever that folder is
+served. ``latest.json`` pins revision, version and digest of one named job.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from scenemosaic.canonical import Fields, decode, encode, without
+from scenemosaic.errors import ForeignObject, InputError
+from scenemosaic.keys import check_job_id
+from scenemosaic.ledger.state import Published
+from scenemosaic.ledger.text import spell_time
+from scenemosaic.stac import STAC_VERSION
+
+SCHEMA: Final = 1
+LINKS: Final = 200
+_SCHEMA: Final = "scenemosaic_latest"
+_CATALOG_ID: Final = "scenemosaic-published"
+_ITEM_TYPE: Final = "application/geo+json"
+_ITEM_HREF: Final = re.compile(r"\./([0-9a-f]{32})/item\.json")
+_ROOT_LINK: Final = {"rel": "root", "href": "./catalog.json", "type": "application/json"}
+_PROOF: Final = ("digest", "etag", "version_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One mosaic of a named job, as it was inspected; ``href`` is relative to ``mosaics/``."""
+
+    job_id: str
+    href: str
+    size_bytes: int
+    pinned: Published
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """What ``latest.json`` says: the target, which run published it, and under which ledger.
+
+    ``ledger_revision`` is the ledger's while the run held it.
+    """
+
+    target: Target
+    published_at: str
+    run_id: str
+    ledger: str
+    ledger_revision: int
+    previous_job_id: str | None = None
+
+
+def after(
+    before: Latest | None, target: Target, run_id: str, ledger: tuple[str, int], now: datetime
+) -> Latest:
+    """What follows ``before``. ``ledger`` is its name and revision."""
+    previous = None if before is None else before.target.job_id
+    return Latest(target, spell_time(now), run_id, *ledger, previous)
+
+
+def dump(latest: Latest) -> bytes:
+    """The bytes of ``latest.json``."""
+    target, pinned = latest.target, latest.target.pinned
+    proof: dict[str, object] = {name: getattr(pinned, name) for name in _PROOF}
+    mosaic = {"href": target.href, "bytes": target.size_bytes}
+    value: dict[str, object] = {
+        _SCHEMA: SCHEMA,
+        "job_id": target.job_id,
+        "revision": pinned.revision,
+        "mosaic": mosaic | without(proof, {"version_id": None}),
+        "item": {"href": item_href(target.job_id), "type": _ITEM_TYPE},
+        "published_at": latest.published_at,
+        "run_id": latest.run_id,
+        "ledger": {"name": latest.ledger, "revision": latest.ledger_revision},
+        "previous_job_id": latest.previous_job_id,
+    }
+    return encode(without(value, {"previous_job_id": None}))
+
+
+def load(data: bytes, uri: str) -> Latest:
+    """What is in ``data``. Raises ForeignObject, naming ``uri``, for anything else."""
+    try:
+        return _latest(Fields(decode(data, "it"), "latest"))
+    except InputError as error:
+        raise ForeignObject(
+            f"{uri} cannot be read by this version: {error}; move it away, or upgrade "
+            "scenemosaic if a newer one wrote it"
+        ) from error
+
+
+def _latest(fields: Fields) -> Latest:
+    if (schema := fields.typed(_SCHEMA, int)) != SCHEMA:
+        raise InputError(f"its schema is {schema}, and this version knows {SCHEMA}")
+    ledger = Fields(fields.take("ledger"), "latest.ledger")
+    fields.typed("item", dict)
+    latest = Latest(
+        target=_target(fields),
+        published_at=fields.typed("published_at", str),
+        run_id=fields.typed("run_id", str),
+        ledger=ledger.typed("name", str),
+        ledger_revision=ledger.typed("revision", int),
+        previous_job_id=fields.typed("previous_job_id", str, None),
+    )
+    ledger.done()
+    fields.done()
+    return latest
+
+
+def _target(fields: Fields) -> Target:
+    job_id, revision = check_job_id(fields.typed("job_id", str)), fields.typed("revision", int)
+    mosaic = Fields(fields.take("mosaic"), "latest.mosaic")
+    href, size_bytes = mosaic.typed("href", str), mosaic.typed("bytes", int)
+    digest, etag = mosaic.typed("digest", str), mosaic.typed("etag", str)
+    version_id = mosaic.typed("version_id", str, None)
+    mosaic.done()
+    return Target(job_id, href, size_bytes, Published(revision, digest, etag, version_id))
+
+
+def item_href(job_id: str) -> str:
+    """A job's item, as seen from ``mosaics/``."""
+    return f"./{job_id}/item.json"
+
+
+def catalog(before: bytes | None, latest: Latest, uri: str) -> bytes:
+    """``catalog.json`` with the latest job first, and those published before it.
+
+    The one just before is among them even where its own run died before it was
+    listed. Raises ForeignObject, naming ``uri``, where ``before`` is no catalog of ours.
+    """
+    known = [] if before is None else listed(before, uri)
+    previous = [] if latest.previous_job_id is None else [latest.previous_job_id]
+    jobs = list(dict.fromkeys([latest.target.job_id, *previous, *known]))
+    value: dict[str, object] = {
+        "type": "Catalog",
+        "stac_version": STAC_VERSION,
+        "id": _CATALOG_ID,
+        "description": "Mosaics that were published here, the latest first.",
+        "links": [_ROOT_LINK, *(_item_link(job_id) for job_id in jobs[:LINKS])],
+    }
+    return encode(value)
+
+
+def _item_link(job_id: str) -> dict[str, object]:
+    return {"rel": "item", "href": item_href(job_id), "type": _ITEM_TYPE}
+
+
+def listed(data: bytes, uri: str) -> list[str]:
+    """The jobs that a catalog of ours links to. Raises ForeignObject, naming ``uri``, otherwise."""
+    try:
+        fields = Fields(decode(data, "the catalog"), "catalog")
+        if fields.typed("id", str) != _CATALOG_ID:
+            raise InputError("its id is another")
+        links = [Fields(link, "a link").typed("href", str) for link in fields.items("links")]
+    except InputError as error:
+        raise ForeignObject(
+            f"{uri} is no catalog of published mosaics ({error}); move it away"
+        ) from error
+    return [found[1] for link in links if (found := _ITEM_HREF.fullmatch(link))]

@@ -1,0 +1,237 @@
+"""Publishing a named job: a slot of the ledger, ``latest.json``, the catalog, and the ledger again.
+
+The reservation keeps two publications apart; each write carries its own condition all the
+same. A holder that was cleared and comes back cannot write over a newer ``latest.json``:
+that is read first, then the ledger is asked once more, and the write matches what was read.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from scenemosaic import keys, latest
+from scenemosaic.canonical import decode
+from scenemosaic.errors import (
+    ConflictError,
+    ForeignObject,
+    IncompleteError,
+    LeaseCleared,
+    LeaseHeld,
+    NotApproved,
+    SlotsUsedUp,
+    StoreError,
+    Superseded,
+)
+from scenemosaic.item import Item, read_item
+from scenemosaic.job import finished
+from scenemosaic.latest import Latest, Target
+from scenemosaic.ledger import words
+from scenemosaic.ledger.book import Book, Wanted, open_book
+from scenemosaic.ledger.rules import Answer, Blocked, Ended, Exhausted, NotActive, Reserved
+from scenemosaic.ledger.state import Entry, Published, State
+from scenemosaic.manifests.port import Row
+from scenemosaic.mutable import Changed, Mutable
+from scenemosaic.published import MosaicResult, mosaic_row
+from scenemosaic.session import JobSpec, Session, open_session
+from scenemosaic.stores.port import Store
+
+A = TypeVar("A")
+_DIGEST: Final = "scenemosaic:digest"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What a publication came to. A conflict is a value: to repeat it would not change it.
+
+    ``answer`` is the ledger's, ``latest`` what ``latest.json`` says. ``counters`` tell how
+    often others came first or a reply was lost, over all objects together.
+    """
+
+    wanted: Wanted
+    ledger: str
+    answer: Answer
+    latest: Latest | None
+    conflict: ConflictError | None = None
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def already(self) -> bool:
+        """The same run had published it before; nothing was changed."""
+        return self.conflict is None and isinstance(self.answer, Ended)
+
+
+def inspect(spec: JobSpec) -> Target:
+    """The job's current mosaic, pinned. Changes nothing.
+
+    Raises IncompleteError where the job is not finished, ForeignObject where its item,
+    its row and its mosaic do not describe one and the same object.
+    """
+    session, job_id = open_session(spec), spec.plan.job_id
+    mosaic, item = finished(spec), read_item(session, spec)
+    if mosaic is None or item is None:
+        raise IncompleteError(
+            f"job {job_id} is not finished, and only what is finished is published: see "
+            f"scenemosaic status {job_id} --to {spec.root}"
+        )
+    if not _agree(mosaic, item, mosaic_row(session, spec)):
+        raise ForeignObject(
+            f"{mosaic.uri} (ETag {mosaic.etag}, digest {mosaic.digest}) is not the mosaic that "
+            f"{mosaic.item} and its row describe: see "
+            f"scenemosaic verify {job_id} --to {spec.root}"
+        )
+    key = keys.mosaic_key(job_id, mosaic.revision)
+    pinned = Published(mosaic.revision, mosaic.digest, mosaic.etag, mosaic.version_id)
+    return Target(job_id, f"./{key.removeprefix('mosaics/')}", mosaic.bytes, pinned)
+
+
+def _agree(mosaic: MosaicResult, item: Item, row: Row | None) -> bool:
+    described: Any = decode(item.data, mosaic.item)
+    digest = described["assets"]["data"].get(_DIGEST)
+    if row is None or (item.revision, digest) != (mosaic.revision, mosaic.digest):
+        return False
+    stands = (mosaic.uri, mosaic.bytes, mosaic.etag, mosaic.version_id)
+    return stands == (row.output_uri, row.bytes, row.etag, row.version_id)
+
+
+def read_latest(store: Store) -> Latest | None:
+    """What ``latest.json`` says. Raises ForeignObject where that is nothing of ours."""
+    mutable = Mutable(store, keys.POINTER_KEY)
+    data = mutable.read().data
+    return None if data is None else latest.load(data, mutable.uri)
+
+
+def publish(
+    spec: JobSpec, ledger: str, wanted: Wanted, approved: Target | None = None
+) -> Publication:
+    """Publish the job's current mosaic, which has to be ``approved`` where that is given.
+
+    Asked again under the same run ID it goes on where it was, or finds that all is done
+    and changes nothing. Raises IncompleteError, StoreError, and ConflictError for what
+    nobody foresees: foreign objects, a lost ledger, a lease that was cleared meanwhile.
+    """
+    session = open_session(spec)
+    book = open_book(session.store, ledger, effects=session.effects)
+    return _Publisher(session, spec, book, wanted).publish(approved)
+
+
+class _Publisher:
+    """One publication under way, with what it has counted."""
+
+    def __init__(self, session: Session, spec: JobSpec, book: Book, wanted: Wanted) -> None:
+        self._spec, self._book, self._wanted = spec, book, wanted
+        self._pointer = Mutable(session.store, keys.POINTER_KEY, effects=session.effects)
+        self._catalog = Mutable(session.store, keys.CATALOG_KEY, effects=session.effects)
+        self._counters = Counter[str]()
+
+    def publish(self, approved: Target | None) -> Publication:
+        before = self._look()
+        known = before is not None and before.ledger == self._book.name
+        at_least = before.ledger_revision if before is not None and known else 0
+        answer = self._book.foresee(self._wanted, at_least)
+        if isinstance(answer, Reserved):  # else the job need not be looked at
+            target = self._inspect(approved)
+            answer = self._count(self._book.reserve(self._wanted, at_least))
+            if isinstance(answer, Reserved):
+                return self._outcome(answer, self._carry_out(target))
+        return self._refused(answer, before)
+
+    def _refused(self, answer: Blocked | Exhausted | Ended, stands: Latest | None) -> Publication:
+        match answer:
+            case Ended():
+                return self._ended(answer, stands)
+            case Blocked():
+                text = words.blocked(self._book, self._spec.root, answer, stands)
+                return self._outcome(answer, stands, LeaseHeld(text))
+            case Exhausted():
+                return self._outcome(answer, stands, SlotsUsedUp(words.exhausted(answer)))
+
+    def _look(self) -> Latest | None:
+        """What stands there, so that nothing unreadable is found only once the ledger is held."""
+        data, before = self._catalog.read().data, read_latest(self._pointer.store)
+        if data is not None:
+            latest.listed(data, self._catalog.uri)
+        return before
+
+    def _inspect(self, approved: Target | None) -> Target:
+        target = inspect(self._spec)
+        if approved is not None and target != approved:
+            raise NotApproved(
+                f"job {target.job_id} is at revision {target.pinned.revision} (digest "
+                f"{target.pinned.digest}) and no longer what was approved, revision "
+                f"{approved.pinned.revision} (digest {approved.pinned.digest}): ask again"
+            )
+        return target
+
+    def _carry_out(self, target: Target) -> Latest:
+        try:
+            now = self._point(target)
+            self._list(now)
+            end = self._count(self._book.finish(self._wanted.run_id, target.pinned))
+        except StoreError:
+            _log.warning("%s", words.still_held(self._book, self._spec.root, self._wanted.run_id))
+            raise
+        if isinstance(end, NotActive):
+            raise LeaseCleared(words.cleared(self._book, self._wanted.run_id, end.entry))
+        return now
+
+    def _point(self, target: Target) -> Latest:
+        def decide(data: bytes | None, write_id: str) -> tuple[bytes | None, Latest]:
+            before = None if data is None else latest.load(data, self._pointer.uri)
+            if before is not None and self._is_mine(before, target):
+                return None, before
+            state = self._held()
+            revision = (self._book.name, state.revision)
+            after = latest.after(before, target, self._wanted.run_id, revision, self._book.now())
+            return latest.dump(after), after
+
+        return self._count(self._pointer.change(decide, self._wanted.run_id))
+
+    def _is_mine(self, stands: Latest, target: Target) -> bool:
+        return (stands.run_id, stands.target) == (self._wanted.run_id, target)
+
+    def _list(self, now: Latest) -> None:
+        def decide(data: bytes | None, write_id: str) -> tuple[bytes | None, None]:
+            wanted = latest.catalog(data, now, self._catalog.uri)
+            if wanted == data:
+                return None, None
+            self._held()
+            return wanted, None
+
+        self._count(self._catalog.change(decide, self._wanted.run_id))
+
+    def _held(self) -> State:
+        """The ledger, which this run still holds; LeaseCleared where it does not."""
+        state = self._book.read()
+        if state.active is None or state.active.run_id != self._wanted.run_id:
+            entry = state.entry_of(self._wanted.run_id)
+            raise LeaseCleared(words.cleared(self._book, self._wanted.run_id, entry))
+        return state
+
+    def _ended(self, answer: Ended, stands: Latest | None) -> Publication:
+        """This run ID has had its life: all is done, or others have come after it."""
+        entry = answer.entry
+        if not isinstance(entry.end, Published):
+            text = words.cleared(self._book, self._wanted.run_id, entry)
+            return self._outcome(answer, stands, LeaseCleared(text))
+        if self._stands(entry, stands):
+            return self._outcome(answer, stands)
+        return self._outcome(answer, stands, Superseded(words.superseded(entry, stands)))
+
+    def _stands(self, entry: Entry, stands: Latest | None) -> bool:
+        """Whether ``latest.json`` still names what this run published, and that is wanted now."""
+        if stands is None or stands.target.job_id != self._wanted.job_id:
+            return False
+        return (stands.run_id, stands.target.pinned) == (self._wanted.run_id, entry.end)
+
+    def _outcome(
+        self, answer: Answer, stands: Latest | None, conflict: ConflictError | None = None
+    ) -> Publication:
+        counters = {name: count for name, count in self._counters.items() if count}
+        return Publication(self._wanted, self._book.name, answer, stands, conflict, counters)
+
+    def _count(self, changed: Changed[A]) -> A:
+        self._counters.update(changed.counters)
+        return changed.answer

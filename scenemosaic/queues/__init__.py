@@ -1,0 +1,1 @@
+"""Queues that deliver at least once: a message stays until it is acknowledged."""

@@ -1,0 +1,112 @@
+"""What there is to repair: windows that are named, or all that verification finds wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from scenemosaic.errors import InputError, SourceChanged
+from scenemosaic.grid import Tiling
+from scenemosaic.repair.sources import located
+from scenemosaic.session import JobSpec, open_session
+from scenemosaic.verification.findings import Finding, Kind
+from scenemosaic.verification.inspection import inspect_window
+from scenemosaic.verification.rows import row_of, window_number
+from scenemosaic.verification.verify import Progress, silent, verify
+
+# What stands at the key of a revision stays: only the next revision helps.
+_DAMAGED: Final = frozenset(
+    {Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA, Kind.FOREIGN, Kind.UNDECODABLE}
+)
+_PUBLISHED: Final = ("mosaic", "item", "preview")
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The windows to look at, by number; ``named`` ones are compared with their source.
+
+    ``publish``: mosaic, item or preview need something, too. ``renew``: what is published
+    is damaged. ``left`` is what no repair mends, such as stray objects.
+    """
+
+    spec: JobSpec
+    numbers: tuple[int, ...]
+    named: bool
+    publish: bool
+    renew: bool = False
+    left: tuple[Finding, ...] = ()
+
+
+def survey(
+    spec: JobSpec,
+    names: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Survey:
+    """What to repair, with the sources' locations in its ``spec``. Changes nothing.
+
+    Raises InputError for windows that the plan does not have, and where a source is needed
+    that is not known; SourceChanged where it is not the pinned one.
+    """
+    if names:
+        numbers = numbers_of(spec.plan.recipe.tiling(), names)
+        return Survey(located(spec, sources), numbers, named=True, publish=False)
+    report = verify(spec, progress=progress)
+    found = _sorted_out(spec, report.findings)
+    return Survey(
+        _located_where_needed(spec, found.numbers, sources),
+        found.numbers,
+        named=False,
+        publish=found.publish,
+        renew=found.renew,
+        left=found.left,
+    )
+
+
+def numbers_of(tiling: Tiling, names: Sequence[str]) -> tuple[int, ...]:
+    """The numbers of the windows of these very names, each once."""
+    numbers = [window_number(tiling, name) for name in names]
+    wrong = [name for name, number in zip(names, numbers, strict=True) if number is None]
+    if wrong:
+        raise InputError(
+            f"the plan has no window {', '.join(wrong)}: it has {tiling.rows} x {tiling.cols}, "
+            f"0000_0000 to {tiling.window(len(tiling) - 1).name}"
+        )
+    return tuple(dict.fromkeys(number for number in numbers if number is not None))
+
+
+def _sorted_out(spec: JobSpec, findings: Sequence[Finding]) -> Survey:
+    tiling = spec.plan.recipe.tiling()
+    numbers: dict[int, None] = {}
+    published, left = [], []
+    for finding in findings:
+        number = window_number(tiling, finding.subject)
+        if number is not None and finding.kind is not Kind.STRAY:
+            numbers[number] = None
+        elif finding.subject in _PUBLISHED:
+            published.append(finding)
+        else:
+            left.append(finding)
+    renew = any(one.kind in _DAMAGED and one.subject != "item" for one in published)
+    return Survey(spec, tuple(numbers), False, bool(published), renew, tuple(left))
+
+
+def _located_where_needed(spec: JobSpec, numbers: Sequence[int], sources: Sequence[str]) -> JobSpec:
+    """Where only rows are wrong, nobody has to have the source."""
+    if not numbers:
+        return spec
+    try:
+        return located(spec, sources)
+    except InputError as error:
+        if sources or isinstance(error, SourceChanged) or _needs_source(spec, numbers):
+            raise
+    return spec
+
+
+def _needs_source(spec: JobSpec, numbers: Sequence[int]) -> bool:
+    session = open_session(spec)
+    for number in numbers:
+        row = row_of(session, spec, number)
+        state = inspect_window(session, spec, number, row, deep=False)
+        if state.findings and not state.object_is_right:
+            return True
+    return False

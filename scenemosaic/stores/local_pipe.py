@@ -1,0 +1,70 @@
+"""Checked copies: one thread reads a range and computes its CRC, another writes it."""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+from isal import isal_zlib
+
+from scenemosaic.stores import local_files as files
+
+_BUFFERS = 4
+
+
+class Pipe:
+    """Writes into one open file, a few buffers behind its reader.
+
+    The kernel lets one thread write to a file at a time: two that copy side by side take
+    as long, and the one that waits spins.
+    """
+
+    def __init__(self, target: int, executor: Executor) -> None:
+        self._target, self._executor = target, executor
+        # Each buffer with the write that has to end before it is filled again.
+        self._ring: deque[tuple[memoryview | None, Future[None] | None]] = deque(
+            [(None, None)] * _BUFFERS
+        )
+
+    def copy(self, source: int, offset: int, size_bytes: int, position: int) -> tuple[int, int]:
+        """Copy a range of ``source`` to ``position``: bytes read, and their CRC-32.
+
+        Fewer bytes where the source ends. What is read need not be written yet.
+        """
+        copied = crc = 0
+        while copied < size_bytes:
+            buffer = self._free()
+            piece = buffer[: files.piece_bytes(size_bytes - copied, position + copied)]
+            done = os.preadv(source, [piece], offset + copied)
+            crc = isal_zlib.crc32(piece[:done], crc)
+            self._write(buffer, done, position + copied)
+            if done == 0:
+                break
+            copied += done
+        return copied, crc
+
+    def drain(self) -> None:
+        """Wait until all is written. Raises what a write raised."""
+        for _, pending in self._ring:
+            if pending is not None:
+                pending.result()
+
+    def _free(self) -> memoryview:
+        buffer, pending = self._ring.popleft()
+        if pending is not None:
+            pending.result()
+        return memoryview(bytearray(files.BUFFER_BYTES)) if buffer is None else buffer
+
+    def _write(self, buffer: memoryview, size_bytes: int, position: int) -> None:
+        write = self._executor.submit(files.write_at, self._target, buffer[:size_bytes], position)
+        self._ring.append((buffer, write))
+
+
+@contextmanager
+def pipe_into(target: int) -> Iterator[Pipe]:
+    """A pipe into the open file ``target``; all is written once the context ends well."""
+    with ThreadPoolExecutor(1) as executor:
+        pipe = Pipe(target, executor)
+        yield pipe
+        pipe.drain()

@@ -1,0 +1,73 @@
+"""What the bytes of a tile say of themselves, read once, in chunks."""
+
+import hashlib
+from dataclasses import dataclass
+
+from scenemosaic.grid import Window
+from scenemosaic.recipe import Recipe
+from scenemosaic.tiff.block_check import Decoder
+from scenemosaic.tiff.ifd import BadTiff
+from scenemosaic.tiff.runs import Sizes
+from scenemosaic.tiff.structure import (
+    BlockArrays,
+    block_arrays,
+    check_tile,
+    front_bytes,
+    read_directories,
+)
+from scenemosaic.tiff.template import template_from_directories
+from scenemosaic.tile import window_shapes
+from scenemosaic.verification.blocks import pass_run
+from scenemosaic.verification.reading import CHUNK_BYTES, Read, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class TileContent:
+    """A tile as its bytes are: ``sizes`` and ``crc`` by level, level 0 first.
+
+    ``problem`` says why they are no tile of the window; nothing is known of its levels
+    then. ``undecodable`` names blocks, in deep verification alone.
+    """
+
+    sha256: str
+    sizes: tuple[Sizes, ...] = ()
+    crc: tuple[int, ...] = ()
+    problem: str | None = None
+    undecodable: tuple[str, ...] = ()
+
+
+def read_tile(
+    read: Read, size_bytes: int, window: Window, recipe: Recipe, *, deep: bool
+) -> TileContent:
+    """The tile of ``window`` whose bytes ``read(offset, size)`` gives."""
+    first = read(0, min(size_bytes, CHUNK_BYTES))
+    digest = hashlib.sha256()
+    stream = Stream(read, 0, size_bytes, first, digest)
+    try:
+        levels, decoder = _structure(read, first, size_bytes, window, recipe)
+    except BadTiff as error:
+        stream.crc(size_bytes)
+        return TileContent(digest.hexdigest(), problem=str(error))
+    stream.crc(front_bytes(levels, size_bytes))
+    crc: list[int] = []
+    wrong: list[str] = []
+    for number, level in reversed(list(enumerate(levels))):
+        checksum, bad = pass_run(stream, level.shape, level.sizes, decoder if deep else None)
+        crc.insert(0, checksum)
+        wrong += [f"level {number}, {block}" for block in bad]
+    sizes = tuple(level.sizes for level in levels)
+    return TileContent(digest.hexdigest(), sizes, tuple(crc), None, tuple(wrong))
+
+
+def _structure(
+    read: Read, first: bytes, size_bytes: int, window: Window, recipe: Recipe
+) -> tuple[list[BlockArrays], Decoder]:
+    def from_first(offset: int, length: int) -> bytes:
+        end = offset + length
+        return first[offset:end] if end <= len(first) else read(offset, length)
+
+    shapes = window_shapes(window, recipe)
+    directories = read_directories(from_first, size_bytes, shapes)
+    levels = block_arrays(directories, shapes)
+    check_tile(levels, size_bytes)
+    return levels, Decoder(recipe, template_from_directories(directories))

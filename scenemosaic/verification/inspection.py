@@ -1,0 +1,78 @@
+"""One window as it stands: its row, its object, and what is wrong with them."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from scenemosaic import history, keys
+from scenemosaic.commit import retrying
+from scenemosaic.errors import PermanentStoreError
+from scenemosaic.manifests.port import Row
+from scenemosaic.session import JobSpec, Session
+from scenemosaic.stores.port import ObjectInfo
+from scenemosaic.verification import rules
+from scenemosaic.verification.content import read_tile
+from scenemosaic.verification.findings import Finding, Kind, WindowState
+from scenemosaic.verification.reading import Replaced, reader
+
+T = TypeVar("T")
+_LOOKS: Final = 5
+
+
+def inspect_window(
+    session: Session, spec: JobSpec, number: int, row: Row | None, *, deep: bool
+) -> WindowState:
+    """The window's object compared with ``row``, its row as queried (None where there is none).
+
+    Reads the object once, pinned to the version that its HEAD named; changes nothing.
+    With ``deep`` every block is decoded. Raises Replaced where the object is replaced
+    faster than it can be read.
+    """
+    return looked_again(lambda: _inspect(session, spec, number, row, deep=deep))
+
+
+def looked_again(look: Callable[[], T]) -> T:
+    """``look()``, again where what it looks at is replaced meanwhile."""
+    for _ in range(_LOOKS - 1):
+        try:
+            return look()
+        except Replaced:
+            continue
+    return look()
+
+
+def _inspect(
+    session: Session, spec: JobSpec, number: int, row: Row | None, *, deep: bool
+) -> WindowState:
+    recipe, job_id = spec.plan.recipe, spec.plan.job_id
+    window = recipe.tiling().window(number)
+    key = keys.tile_key(job_id, window.name)
+    info = head(session, key)
+    if info is None:
+        found = absent(window.name) if row is None else gone(session, window.name, key, row)
+        return WindowState(number, window.name, row, None, (found,))
+    content = read_tile(reader(session, info), info.size_bytes, window, recipe, deep=deep)
+    findings = tuple(rules.of_tile(window.name, job_id, row, info, content))
+    return WindowState(number, window.name, row, info, findings)
+
+
+def head(session: Session, key: str) -> ObjectInfo | None:
+    """What stands at a key, asked again where the store was busy."""
+    return retrying(lambda: session.store.head(key), session.policy, session.effects)
+
+
+def absent(subject: str) -> Finding:
+    """The finding where neither a row nor an object was ever made."""
+    return Finding(subject, Kind.MISSING_ROW, "neither row nor object")
+
+
+def gone(session: Session, subject: str, key: str, row: Row | None = None) -> Finding:
+    """The finding where nothing stands at ``key``, though something should."""
+    text = f"{session.store.object_uri(key)} is gone"
+    text += f"; its row says {row.bytes} bytes" if row else ""
+    try:
+        past = history.look(session.store, key, session.policy, session.effects).get(key, ())
+    except PermanentStoreError as error:  # the object is gone all the same
+        return Finding(subject, Kind.MISSING_OBJECT, f"{text} (versions are not known: {error})")
+    if not past:
+        return Finding(subject, Kind.MISSING_OBJECT, text)
+    return Finding(subject, Kind.DELETE_MARKER, f"{text}; still kept: {history.describe(past)}")

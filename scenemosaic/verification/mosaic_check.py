@@ -1,0 +1,135 @@
+"""The published mosaic: its object, its row, its item, its preview, and the rows it came from."""
+
+import json
+from collections.abc import Callable, Iterator
+
+from scenemosaic import keys
+from scenemosaic.commit import is_ours
+from scenemosaic.item import Item
+from scenemosaic.manifests.port import Row
+from scenemosaic.mosaic.assembly import some
+from scenemosaic.rows_digest import RowFact, facts_digest, row_fact
+from scenemosaic.session import JobSpec, Session
+from scenemosaic.stores.port import ObjectInfo
+from scenemosaic.tiff.ifd import BadTiff
+from scenemosaic.verification import rules
+from scenemosaic.verification.findings import Finding, Kind
+from scenemosaic.verification.inspection import absent, gone, head
+from scenemosaic.verification.mosaic_bytes import MosaicBytes, Verdict, open_mosaic
+from scenemosaic.verification.reading import reader
+from scenemosaic.verification.small_files import check_item, check_preview
+
+SUBJECT = keys.MOSAIC_ROW
+
+
+class MosaicCheck:
+    """One mosaic under verification: it is looked up, told of each window's row, then read."""
+
+    def __init__(self, session: Session, spec: JobSpec) -> None:
+        self._session, self._spec = session, spec
+        self._item, self._item_findings = check_item(session, spec)
+        self.revision = self._item.revision if self._item else 0
+        self._info = head(session, keys.mosaic_key(spec.plan.job_id, self.revision))
+        self._bytes: MosaicBytes | None = None
+        self._broken: str | None = None
+        self._row: Row | None = None
+        self._facts: list[RowFact] = []
+        if self._info is not None:
+            self._open(self._info)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._info.size_bytes if self._info else 0
+
+    def add(self, number: int, row: Row) -> None:
+        """The row of a window."""
+        self._facts.append(row_fact(row))
+        if self._bytes is not None:
+            self._bytes.add(number, row)
+
+    def add_own(self, row: Row) -> None:
+        """The mosaic's own row."""
+        self._row = row
+
+    def findings(
+        self, *, deep: bool, workers: int, progress: Callable[[int, int], None]
+    ) -> Iterator[Finding]:
+        """Everything that is wrong; reads the whole mosaic."""
+        if self._info is None and self._row is None and self._item is None:
+            yield absent(SUBJECT)
+            return
+        yield from self._item_findings
+        if self._info is None:
+            yield gone(self._session, SUBJECT, self._key, self._row)
+        else:
+            yield from self._of_object(self._info)
+            yield from self._of_bytes(self._info, deep, workers, progress)
+        yield from check_preview(self._session, self._spec, self.revision)
+
+    @property
+    def _key(self) -> str:
+        return keys.mosaic_key(self._spec.plan.job_id, self.revision)
+
+    def _open(self, info: ObjectInfo) -> None:
+        recipe = self._spec.plan.recipe
+        try:
+            self._bytes = open_mosaic(reader(self._session, info), info.size_bytes, recipe)
+        except BadTiff as error:
+            self._broken = str(error)
+
+    def _of_object(self, info: ObjectInfo) -> Iterator[Finding]:
+        row, uri = self._row, self._session.store.object_uri(info.key)
+        if row is None:
+            yield Finding(SUBJECT, Kind.MISSING_ROW, f"{uri} has no row")
+        elif row.output_uri != uri:
+            text = f"its row describes {row.output_uri}, not {uri}"
+            yield Finding(SUBJECT, Kind.MISSING_ROW, text)
+        else:
+            yield from rules.of_stored(SUBJECT, row, info)
+        yield from rules.of_metadata(SUBJECT, self._spec.plan.job_id, info, None)
+        if self._item is not None:
+            yield from _of_item(self._item, info)
+
+    def _of_bytes(
+        self, info: ObjectInfo, deep: bool, workers: int, progress: Callable[[int, int], None]
+    ) -> Iterator[Finding]:
+        if self._is_stale:
+            text = "built from other rows than those that stand now: assemble or repair again"
+            yield Finding(SUBJECT, Kind.STALE_MOSAIC, text)
+        if self._bytes is None:
+            yield Finding(SUBJECT, Kind.BLOCKS, f"no mosaic of this job: {self._broken}")
+            return
+        verdict = self._bytes.check(deep=deep, workers=workers, progress=progress)
+        yield from rules.of_undecodable(SUBJECT, verdict.undecodable, verdict.bad_blocks)
+        if not self._is_stale:
+            yield from self._of_rows(info, verdict)
+
+    def _of_rows(self, info: ObjectInfo, verdict: Verdict) -> Iterator[Finding]:
+        """Against the rows, which are those that it was built from."""
+        tiling = self._spec.plan.recipe.tiling()
+        if verdict.windows:
+            names = [tiling.window(number).name for number in sorted(verdict.windows)]
+            text = f"its bytes are not those of the rows of {some(names)}"
+            yield Finding(SUBJECT, Kind.CHECKSUM, text)
+        elif len(self._facts) == len(tiling) and is_ours(info, {"job_id": self._spec.plan.job_id}):
+            stated = info.metadata.get("digest")
+            if stated not in verdict.digests:
+                text = f"its header or top levels are not those of its digest {stated}"
+                yield Finding(SUBJECT, Kind.CHECKSUM, text)
+
+    @property
+    def _is_stale(self) -> bool:
+        built_from = self._item.rows_sha256 if self._item else None
+        complete = len(self._facts) == len(self._spec.plan.recipe.tiling())
+        return built_from is not None and complete and built_from != facts_digest(self._facts)
+
+
+def _of_item(item: Item, info: ObjectInfo) -> Iterator[Finding]:
+    asset = json.loads(item.data)["assets"]["data"]  # it was parsed before
+    size_bytes, digest = asset.get("file:size"), asset.get("scenemosaic:digest")
+    if size_bytes != info.size_bytes:
+        text = f"it says that the mosaic has {size_bytes} bytes; it has {info.size_bytes}"
+        yield Finding("item", Kind.SIZE, text)
+    if digest != info.metadata.get("digest"):
+        text = f"it says digest {digest}; the mosaic says {info.metadata.get('digest')}"
+        yield Finding("item", Kind.CHECKSUM, text)

@@ -1,0 +1,154 @@
+"""Where a mosaic's runs lie, by its own directories, and which rows they must agree with."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from scenemosaic.grid import Tiling, ceil_div
+from scenemosaic.manifests.port import Row
+from scenemosaic.recipe import Recipe
+from scenemosaic.tiff.ifd import BadTiff
+from scenemosaic.tiff.layout import LevelShape, Placed
+from scenemosaic.tiff.runs import Sizes, run_bytes, unpack_sizes
+from scenemosaic.tiff.structure import BlockArrays, check_inside, front_bytes, part
+from scenemosaic.tile import level_shape, window_shapes
+
+# The top levels' runs are the tiles' smallest runs, or up to so many times doubled.
+_DOUBLED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Some blocks that lie one behind the other: ``indices`` of a level, in the file's order.
+
+    ``run`` is the number of the run on its grid: for the tiles' levels, the window's.
+    """
+
+    level: int
+    run: int
+    start: int
+    indices: npt.NDArray[np.int64]
+    sizes: Sizes
+
+    @property
+    def size_bytes(self) -> int:
+        return run_bytes(self.sizes)
+
+    @property
+    def end(self) -> int:
+        return self.start + self.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RunGrid:
+    """A level cut into runs of ``run_size`` x ``run_size`` pixels, row-major."""
+
+    shape: LevelShape
+    run_size: int
+
+    @property
+    def rows(self) -> int:
+        return ceil_div(self.shape.height, self.run_size)
+
+    @property
+    def cols(self) -> int:
+        return ceil_div(self.shape.width, self.run_size)
+
+    def placed(self, number: int, recipe: Recipe) -> Placed:
+        """The run by its number; its sizes are not known here."""
+        row, col = divmod(number, self.cols)
+        size, blocks = self.run_size, self.run_size // self.shape.block_size
+        height = min(size, self.shape.height - row * size)
+        width = min(size, self.shape.width - col * size)
+        shape = level_shape(recipe, height, width)
+        return Placed(row * blocks, col * blocks, shape, np.zeros(shape.blocks, np.uint32))
+
+
+class MosaicMap:
+    """The runs of one mosaic file of ``size_bytes`` bytes. Raises BadTiff where it has none."""
+
+    def __init__(self, recipe: Recipe, levels: Sequence[BlockArrays], size_bytes: int) -> None:
+        check_inside(levels, size_bytes)
+        self.recipe = recipe
+        self.levels = levels
+        self.front_bytes = front_bytes(levels, size_bytes)
+        self._tiling: Tiling = recipe.tiling()
+        self._numbers = [np.arange(level.sizes.size) for level in levels]
+        self._check_no_gaps(size_bytes)
+        self.grids = [self._grids(level) for level in range(len(levels))]
+
+    @property
+    def tile_levels(self) -> int:
+        """K: the levels 0..K are the tiles'."""
+        return self._tiling.tile_levels
+
+    def segments(self, level: int, grid: RunGrid) -> Iterator[Segment]:
+        """The runs of a level that are not empty, in the order of their numbers."""
+        for number in range(grid.rows * grid.cols):
+            segment = self.segment(level, grid, number)
+            if segment.indices.size:
+                yield segment
+
+    def segment(self, level: int, grid: RunGrid, number: int) -> Segment:
+        """One run; BadTiff where its blocks do not lie one behind the other."""
+        arrays = self.levels[level]
+        placed = grid.placed(number, self.recipe)
+        run = arrays.run(placed)
+        if not run.is_one_run:
+            raise BadTiff(f"run {number} of level {level} is torn apart")
+        indices = part(arrays.shape, self._numbers[level], placed)
+        stored = run.sizes > 0
+        return Segment(level, number, run.start or 0, indices[stored], run.sizes[stored])
+
+    def disagrees(self, number: int, row: Row) -> bool:
+        """Whether the mosaic's block sizes in a window are not those of the window's row."""
+        shapes = window_shapes(self._tiling.window(number), self.recipe)
+        if row.blocks is None:
+            return False
+        try:
+            stated = unpack_sizes(row.blocks, [shape.blocks for shape in shapes])
+        except BadTiff:
+            return False  # the row's fault: the tile's own inspection says so
+        levels = enumerate(stated)
+        return any((self._sizes(level, number) != sizes).any() for level, sizes in levels)
+
+    def _sizes(self, level: int, window: int) -> Sizes:
+        arrays = self.levels[level]
+        placed = self.grids[level][0].placed(window, self.recipe)
+        return part(arrays.shape, arrays.sizes, placed)
+
+    def _grids(self, level: int) -> list[RunGrid]:
+        """How the level may be cut: one way for the tiles' levels, else as the offsets allow."""
+        shape, smallest = self.levels[level].shape, self._tiling.window_size >> self.tile_levels
+        if level <= self.tile_levels:
+            return [RunGrid(shape, self._tiling.window_size >> level)]
+        grids = [RunGrid(shape, smallest << doubled) for doubled in range(_DOUBLED)]
+        fitting = {(g.rows, g.cols): g for g in grids if self._fits(level, g)}
+        if not fitting:
+            raise BadTiff(f"the blocks of level {level} do not lie as this pipeline stores them")
+        return list(fitting.values())
+
+    def _fits(self, level: int, grid: RunGrid) -> bool:
+        end = None
+        try:
+            for segment in self.segments(level, grid):
+                if end not in (None, segment.start):
+                    return False
+                end = segment.end
+        except BadTiff:
+            return False
+        return True
+
+    def _check_no_gaps(self, size_bytes: int) -> None:
+        """All bytes behind the front are blocks, each of them once."""
+        offsets = np.concatenate([level.offsets[level.sizes > 0] for level in self.levels])
+        sizes = np.concatenate([level.sizes[level.sizes > 0] for level in self.levels])
+        order = np.argsort(offsets)
+        starts = offsets[order].astype(np.int64) - 4
+        ends = starts + sizes[order] + 8
+        bounds = np.concatenate([[self.front_bytes], ends])
+        if (bounds[:-1] != starts).any() or bounds[-1] != size_bytes:
+            raise BadTiff("its blocks overlap, or leave bytes that belong to none of them")

@@ -1,0 +1,25 @@
+"""Work side by side, a bounded number of pieces at a time."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def in_parallel(work: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
+    """``work`` of each item, in order. No more than twice ``workers`` items are held at once."""
+    waiting: deque[Future[B]] = deque()
+    with ThreadPoolExecutor(workers, thread_name_prefix="verify") as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) >= 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

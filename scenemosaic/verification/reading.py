@@ -1,0 +1,80 @@
+"""The bytes of one version of an object: in chunks, hashed as they pass."""
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scenemosaic.commit import retrying
+from scenemosaic.errors import IncompleteError
+from scenemosaic.session import Session
+from scenemosaic.stores.port import ObjectInfo
+
+CHUNK_BYTES = 4 << 20
+
+Read = Callable[[int, int], bytes]
+
+
+class Replaced(IncompleteError):
+    """The object was replaced or deleted while it was read: look again."""
+
+    kind = "replaced"
+
+
+def reader(session: Session, info: ObjectInfo) -> Read:
+    """``read(offset, size)`` of exactly the version that ``info`` describes."""
+
+    def get(offset: int, size_bytes: int) -> bytes:
+        try:
+            data = retrying(
+                lambda: session.store.get(info.key, offset, size_bytes, info.etag),
+                session.policy,
+                session.effects,
+            )
+        except IncompleteError as error:
+            raise Replaced(str(error)) from error
+        if len(data) != size_bytes:
+            uri = session.store.object_uri(info.key)
+            raise Replaced(f"{uri} ends early: {len(data)} of {size_bytes} bytes were read")
+        return data
+
+    return get
+
+
+class Stream:
+    """The bytes from ``start`` to ``end``, once, in order; memory holds one chunk.
+
+    ``first`` are bytes at ``start`` that were read before; ``digest`` takes all that passes.
+    """
+
+    def __init__(
+        self, read: Read, start: int, end: int, first: bytes = b"", digest: Any = None
+    ) -> None:
+        self._read = read
+        self._left = memoryview(first)[: end - start]
+        self._position = start + len(self._left)
+        self._end = end
+        self._digest = digest
+
+    def take(self, size_bytes: int) -> bytes:
+        """The next bytes, exactly so many."""
+        return b"".join(self.pieces(size_bytes))
+
+    def pieces(self, size_bytes: int) -> Iterator[memoryview]:
+        """The same without joining them."""
+        while size_bytes:
+            if not self._left:
+                length = min(CHUNK_BYTES, self._end - self._position)
+                self._left = memoryview(self._read(self._position, length))
+                self._position += length
+            piece, self._left = self._left[:size_bytes], self._left[size_bytes:]
+            size_bytes -= len(piece)
+            if self._digest is not None:
+                self._digest.update(piece)
+            yield piece
+
+    def crc(self, size_bytes: int) -> int:
+        """The CRC-32 of the next bytes."""
+        crc = 0
+        for piece in self.pieces(size_bytes):
+            crc = zlib.crc32(piece, crc)
+        return crc

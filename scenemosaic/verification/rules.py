@@ -1,0 +1,102 @@
+"""What is wrong with an object, given what is known of it. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from scenemosaic.commit import is_ours
+from scenemosaic.keys import TIFF_CONTENT_TYPE
+from scenemosaic.manifests.port import Row
+from scenemosaic.stores.port import ObjectInfo
+from scenemosaic.tiff.ifd import BadTiff
+from scenemosaic.tiff.runs import unpack_sizes
+from scenemosaic.verification.content import TileContent
+from scenemosaic.verification.findings import Finding, Kind
+
+NAMED = 4
+
+
+def of_stored(subject: str, row: Row, info: ObjectInfo) -> Iterator[Finding]:
+    """Where the store's word on an object is not the row's."""
+    if info.size_bytes != row.bytes:
+        yield differs(subject, Kind.SIZE, "it has", info.size_bytes, "bytes", row.bytes)
+    if info.etag != row.etag:
+        yield differs(subject, Kind.ETAG, "its ETag is", info.etag, "", row.etag)
+    if info.version_id != row.version_id:
+        yield differs(subject, Kind.VERSION, "its version is", info.version_id, "", row.version_id)
+
+
+def differs(
+    subject: str, kind: Kind, what: str, found: object, unit: str, expected: object
+) -> Finding:
+    """A finding that says what stands and what the row says."""
+    unit = f" {unit}" if unit else ""
+    return Finding(subject, kind, f"{what} {found}{unit}; the row says {expected}")
+
+
+def of_tile(
+    subject: str, job_id: str, row: Row | None, info: ObjectInfo, content: TileContent
+) -> Iterator[Finding]:
+    """Everything that is wrong with a tile that stands."""
+    if row is None:
+        yield Finding(subject, Kind.MISSING_ROW, "a tile without a row")
+    else:
+        yield from of_stored(subject, row, info)
+        if content.sha256 != row.sha256:
+            yield differs(subject, Kind.CHECKSUM, "its SHA-256 is", content.sha256, "", row.sha256)
+        yield from _of_blocks(subject, row, content)
+    as_row_says = row is not None and content.sha256 == row.sha256
+    yield from of_metadata(subject, job_id, info, content.sha256, known=as_row_says)
+    if content.problem is not None:
+        yield Finding(subject, Kind.BLOCKS, f"no tile of this window: {content.problem}")
+    yield from of_undecodable(subject, content.undecodable, len(content.undecodable))
+
+
+def _of_blocks(subject: str, row: Row, content: TileContent) -> Iterator[Finding]:
+    if content.problem is not None:
+        return
+    if row.blocks is not None:
+        try:
+            stated = unpack_sizes(row.blocks, [sizes.size for sizes in content.sizes])
+        except BadTiff as error:
+            yield Finding(subject, Kind.BLOCKS, str(error))
+        else:
+            pairs = zip(stated, content.sizes, strict=True)
+            if wrong := [str(k) for k, (a, b) in enumerate(pairs) if (a != b).any()]:
+                text = f"the block sizes of level {', '.join(wrong)} are not those of the row"
+                yield Finding(subject, Kind.BLOCKS, text)
+    if content.crc != row.crc:
+        yield differs(subject, Kind.BLOCKS, "its runs' CRC-32 are", content.crc, "", row.crc)
+
+
+def of_metadata(
+    subject: str,
+    job_id: str,
+    info: ObjectInfo,
+    sha256: str | None,
+    content_type: str = TIFF_CONTENT_TYPE,
+    *,
+    known: bool = False,
+) -> Iterator[Finding]:
+    """Whether an object's own metadata say that it is ours, and hold the checksum of its bytes.
+
+    ``known``: its bytes are those of its row, so that only its metadata can be wrong.
+    """
+    stated = info.metadata.get("sha256")
+    if not is_ours(info, {"job_id": job_id}):
+        kind = Kind.METADATA if known else Kind.FOREIGN
+        text = f"its metadata do not say that this pipeline wrote it for job {job_id}"
+        yield Finding(subject, kind, f"{text} (ETag {info.etag})")
+    elif sha256 is not None and stated != sha256:
+        text = f"its metadata say SHA-256 {stated}; its bytes have {sha256}"
+        yield Finding(subject, Kind.METADATA, text)
+    elif info.content_type != content_type:
+        text = f"its content type is {info.content_type!r}, not {content_type!r}"
+        yield Finding(subject, Kind.METADATA, text)
+
+
+def of_undecodable(subject: str, blocks: Sequence[str], count: int) -> Iterator[Finding]:
+    """A finding for each of the first few of ``count`` blocks that do not decode."""
+    for block in blocks[:NAMED]:
+        yield Finding(subject, Kind.UNDECODABLE, block)
+    if count > NAMED:
+        text = f"{count - NAMED} more blocks do not decode either"
+        yield Finding(subject, Kind.UNDECODABLE, text)

@@ -1,0 +1,35 @@
+"""Who is told of commits, so that no commit has to think of the audit log."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from scenemosaic.outcome import Committed
+from scenemosaic.refusal import Refusal
+from scenemosaic.stores.port import Condition
+
+
+class Witness(Protocol):
+    """Told of each commit of an object; used from many threads at once."""
+
+    def before(self, key: str, condition: Condition) -> None:
+        """A commit is about to begin; what is raised here keeps it from being tried."""
+
+    def after(self, done: Committed, condition: Condition) -> Committed:
+        """What a commit came to; returned with what the witness counts."""
+
+    def failed(self, refusals: Sequence[Refusal]) -> None:
+        """A commit raised an error after these refusals."""
+
+
+class _Nobody:
+    def before(self, key: str, condition: Condition) -> None:
+        pass
+
+    def after(self, done: Committed, condition: Condition) -> Committed:
+        return done
+
+    def failed(self, refusals: Sequence[Refusal]) -> None:
+        pass
+
+
+NOBODY: Final[Witness] = _Nobody()

@@ -1,0 +1,57 @@
+"""A backfill's rows add up to one exit code and one named state."""
+
+import pytest
+
+from flows.backfill_report import BackfillReport, SceneRow
+
+CODES = {
+    "Mosaicked": 0,
+    "AlreadyMosaicked": 0,
+    "WouldRun": 0,
+    "BadInput": 2,
+    "Incomplete": 3,
+    "Crashed": 3,
+    "ForeignObject": 4,
+    "StoreFault": 5,
+}
+
+
+def report(*states: str, dry_run: bool = False) -> BackfillReport:
+    rows = tuple(
+        SceneRow(f"{number}.tif", "ab" * 16, state, "", CODES[state])
+        for number, state in enumerate(states)
+    )
+    return BackfillReport(rows, dry_run)
+
+
+@pytest.mark.parametrize(
+    ("states", "name", "failed", "code"),
+    [
+        ([], "NothingFound", False, 0),
+        (["AlreadyMosaicked"] * 2, "AlreadyMosaicked", False, 0),
+        (["AlreadyMosaicked", "Mosaicked"], "Backfilled", False, 0),
+        (["Mosaicked", "ForeignObject"], "Conflict", False, 4),
+        (["Mosaicked", "BadInput"], "Incomplete", True, 3),
+        (["BadInput", "BadInput"], "Incomplete", True, 2),
+        (["Mosaicked", "StoreFault"], "Incomplete", True, 5),
+        (["StoreFault", "Incomplete"], "Incomplete", True, 3),
+        (["ForeignObject", "StoreFault"], "Incomplete", True, 3),
+        (["Crashed"], "Incomplete", True, 3),
+    ],
+)
+def test_state_and_exit_code(states: list[str], name: str, failed: bool, code: int) -> None:
+    found = report(*states)
+    assert (found.state, found.has_failed, found.exit_code) == (name, failed, code)
+    assert found.to_json()["exit_code"] == code
+
+
+def test_a_dry_run_fails_only_where_nothing_could_run() -> None:
+    assert report("WouldRun", "BadInput", dry_run=True).exit_code == 0
+    assert report("BadInput", dry_run=True).exit_code == 2
+    assert report("WouldRun", dry_run=True).state == "DryRun"
+
+
+def test_the_summary_counts() -> None:
+    assert report("Mosaicked", "BadInput", "Mosaicked").summary == (
+        "3 scenes: 1 BadInput, 2 Mosaicked"
+    )

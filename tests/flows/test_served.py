@@ -1,0 +1,153 @@
+"""``scenemosaic serve`` on a real server: what is served runs, twice and without a second copy."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.deployment_table import TABLE
+from scenemosaic import keys
+from tests.flows.scenes import BLOCK, WINDOW, make_scene
+from tests.flows.serving import COMMAND_S, api, flow_runs, run_command, start_command
+
+pytestmark = pytest.mark.slow
+END_S = 30
+
+
+@contextmanager
+def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
+    """What a ``scenemosaic serve`` says as it begins; it is interrupted at the end."""
+    given = ["serve", "--json", "--automations"]
+    process = start_command(given, folder, {"PREFECT_API_URL": url})
+    try:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=END_S)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def post(url: str, path: str, body: dict[str, Any], method: str = "POST") -> Any:
+    request = urllib.request.Request(
+        f"{url}/{path}",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+        method=method,
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=60) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def deployments(url: str) -> dict[str, dict[str, Any]]:
+    """By the flow's own name in their entrypoints, served or deployed."""
+    found = api(url, "deployments/filter", {})
+    return {one["entrypoint"].replace(":", ".").rpartition(".")[2]: one for one in found}
+
+
+def start(url: str, flow: str, parameters: dict[str, Any]) -> str:
+    made = post(
+        url, f"deployments/{deployments(url)[flow]['id']}/create_flow_run",
+        {"parameters": parameters, "state": {"type": "SCHEDULED"}},
+    )  # fmt: skip
+    return str(made["id"])
+
+
+def ended(url: str, run_id: str) -> dict[str, Any]:
+    """The run once it has come to its end."""
+    give_up = time.monotonic() + COMMAND_S
+    while True:
+        (run,) = api(url, "flow_runs/filter", {"flow_runs": {"id": {"any_": [run_id]}}})
+        if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"):
+            return run
+        assert time.monotonic() < give_up, run
+        time.sleep(0.5)
+
+
+def artifacts(url: str, keys_: list[str]) -> dict[str, Any]:
+    found = api(url, "artifacts/filter", {"artifacts": {"key": {"any_": keys_}}})
+    return {one["key"]: one for one in found}
+
+
+@pytest.mark.timeout(600)
+def test_a_backfill_twice(tmp_path: Path, prefect_server: str) -> None:
+    root, url = tmp_path / "root", prefect_server
+    scenes = [str(make_scene(tmp_path / f"{seed}.tif", seed=seed)) for seed in (11, 12)]
+    given = {
+        "scenes": {"scenes": scenes},
+        "to": str(root),
+        "recipe": {"window": WINDOW, "block_size": BLOCK},
+    }
+    with served(url, tmp_path) as said:
+        assert said["blocks"] == ["mosaic-recipe", "scene-store", "tile-manifest"]
+        assert set(said["automations"].values()) == {"made"}
+        assert len(deployments(url)) >= len(TABLE)
+        first = ended(url, start(url, "backfill_scenes", given))
+        assert (first["state_name"], first["state_type"]) == ("Backfilled", "COMPLETED")
+        before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+        assert len(list(root.glob(keys.mosaic_key("*")))) == len(scenes)
+        again = ended(url, start(url, "backfill_scenes", given))
+        assert (again["state_name"], again["state_type"]) == ("AlreadyMosaicked", "COMPLETED")
+        refused = ended(url, start(url, "backfill_scenes", given | {"store": "too"}))
+        assert (refused["state_name"], refused["state_type"]) == ("BadInput", "FAILED")
+        _turn_on(url)
+
+    after = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+    assert after == before, "the second one wrote nothing"
+    runs = [run for run in flow_runs(url, root) if "sources" in run["parameters"]]
+    assert {run["state_name"] for run in runs} == {"Mosaicked"}
+    assert len(runs) == len(scenes), "the second one needed no run of a scene"
+    assert {run["name"] for run in runs} == {f"{s}.tif → {tmp_path.name}/root" for s in (11, 12)}
+    job_id = next(root.glob("jobs/*")).name
+    (mine,) = [run for run in runs if run["idempotency_key"].startswith(job_id)]
+    assert mine["idempotency_key"].endswith("-missing-1")
+    kinds = {"outcomes": "table", "gap-map": "markdown", "preview": "image"}
+    found = artifacts(url, [f"{kind}-{job_id}" for kind in kinds])
+    assert {key.removesuffix(f"-{job_id}"): one["type"] for key, one in found.items()} == kinds
+    assert found[f"preview-{job_id}"]["data"].startswith("data:image/png;base64,")
+
+    with served(url, tmp_path) as said:
+        assert set(said["automations"].values()) == {"as it should be"}
+        (kept,) = deployments(url)["watch_ledger"]["schedules"]
+        assert kept["active"], "what a person turned on stays on"
+
+
+def _turn_on(url: str) -> None:
+    watch = deployments(url)["watch_ledger"]
+    (schedule,) = watch["schedules"]
+    assert not schedule["active"]
+    post(
+        url, f"deployments/{watch['id']}/schedules/{schedule['id']}", {"active": True}, "PATCH"
+    )  # fmt: skip
+
+
+def test_automations_are_made_once(tmp_path: Path, prefect_server: str) -> None:
+    for _ in range(2):
+        answer = run_command(
+            ["automations", "--json"], tmp_path, {"PREFECT_API_URL": prefect_server}
+        )
+        assert answer.code == 0, answer.err
+    found = api(prefect_server, "automations/filter", {})
+    ours = [one for one in found if one["name"].startswith("scenemosaic: ")]
+    assert len(ours) == len(answer.value()["automations"]) == 3
+    (silence,) = [one for one in ours if one["trigger"]["posture"] == "Proactive"]
+    assert silence["trigger"]["expect"] == ["prefect.flow-run.*"], "states have our own names"
+    wrong = run_command(
+        ["automations", "--notify", "slack-webhook/none"],
+        tmp_path,
+        {"PREFECT_API_URL": prefect_server},
+    )
+    assert wrong.code == 2
+    assert "slack-webhook/none" in wrong.err

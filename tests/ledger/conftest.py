@@ -1,0 +1,16 @@
+"""The ledger's tests share the scenarios' stores with faults, the jobs' places, and Prefect."""
+
+from tests.flows.conftest import harness, prefect_server
+from tests.jobs.conftest import local_place, make_place, s3_place
+from tests.scenarios.conftest import make_stand, stand, with_409
+
+__all__ = [
+    "harness",
+    "local_place",
+    "make_place",
+    "make_stand",
+    "prefect_server",
+    "s3_place",
+    "stand",
+    "with_409",
+]

@@ -1,0 +1,26 @@
+"""What a command must not import: each of these takes longer than planning a scene."""
+
+import subprocess
+import sys
+
+import pytest
+
+CLOUDS = ("prefect_aws", "prefect_azure", "prefect_gcp", "google.cloud", "azure.storage", "docker")
+SERVER = ("prefect.server.api", "uvicorn", "alembic")
+
+
+@pytest.mark.parametrize("module", ["flows.cli", "flows.cli_process", "flows.process"])
+def test_a_local_run_imports_no_cloud_and_no_server(module: str) -> None:
+    ask = f"import sys, {module}; print(*sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert not {*CLOUDS, *SERVER} & set(answer.stdout.split())
+
+
+def test_the_command_line_imports_neither_prefect_nor_gdal() -> None:
+    ask = "import sys, flows.cli; print(*sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert not {"prefect", "rasterio", "numpy", "boto3"} & set(answer.stdout.split())

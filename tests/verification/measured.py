@@ -1,0 +1,31 @@
+"""A verification in a process of its own: ``python -m tests.verification.measured``.
+
+Arguments: job ID, root, manifest (or -), and "deep" if it is to be. Prints one JSON
+object: what was found, and the most memory that the process ever held.
+"""
+
+import json
+import resource
+import sys
+import time
+
+from scenemosaic.places import place_at
+from scenemosaic.verification.verify import verify_job
+
+
+def main(job_id: str, root: str, manifest: str, deep: str = "") -> None:
+    begun = time.monotonic()
+    url = None if manifest == "-" else manifest
+    report = verify_job(job_id, place_at(root, url), deep=bool(deep))
+    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    value = {
+        "checked": report.checked,
+        "counts": report.counts,
+        "peak_mib": peak_kib / 1024,
+        "seconds": round(time.monotonic() - begun, 1),
+    }
+    print(json.dumps(value))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
