@@ -13,7 +13,8 @@ from blocks.mosaic_recipe import RecipeFields
 from flows.backfill_report import BackfillReport
 from flows.backfilling import Backfill, backfill
 from flows.checked import checked
-from flows.launching import PROCESS, Where, launcher_of
+from flows.launch import Where
+from flows.launching import PROCESS, launcher_of
 from flows.parameters import (
     AtOnce,
     Attempt,

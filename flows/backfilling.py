@@ -10,7 +10,8 @@ from typing import Final
 from prefect.utilities.urls import url_for
 
 from flows.backfill_report import PRESENT, WOULD_RUN, BackfillReport, SceneRow
-from flows.launching import Ended, Launch, Launcher, Started, Where
+from flows.launch import Ended, Launch, Started, Where
+from flows.launching import Launcher
 from flows.parameters import Mode
 from flows.redact import public_source
 from flows.scene_jobs import SceneJob, plan_found

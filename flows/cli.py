@@ -2,17 +2,18 @@
 
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from flows.commands import COMMANDS
 from scenemosaic import __version__
 
-INTERRUPTED = 130
+if TYPE_CHECKING:
+    from flows.console import Console
+
 # Each worker thread encodes on one core; libraries that start threads of their own only disturb.
 _ONE_THREAD = ("GDAL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -33,35 +34,46 @@ for _command in COMMANDS:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code. Every error of ours is one line on stderr."""
-    from flows.console import Console
+    from flows.console import Console, complain
+    from flows.streams import OutputFailed
+
+    try:
+        return _run(arguments, Console("--json" in arguments))
+    except OutputFailed as error:
+        complain(str(error))
+        return error.exit_code
+
+
+def _run(arguments: Sequence[str], console: "Console") -> int:
+    from flows import stopping
+    from flows.streams import print_note
     from scenemosaic.errors import InputError, SceneMosaicError
 
-    console = Console("--json" in arguments)
     try:
         code: object = cli.main(list(arguments), prog_name="scenemosaic", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print_note(error.format_message())
+        return error.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else "scenemosaic"
         return console.fail(InputError(f"{error.format_message()} (see {path} --help)"))
     except SceneMosaicError as error:
         return console.fail(error)
-    except (click.Abort, KeyboardInterrupt):
-        return console.interrupted(INTERRUPTED)
+    except (click.Abort, KeyboardInterrupt) as error:
+        return console.interrupted(stopping.exit_code(error))
     return code if isinstance(code, int) else 0
 
 
 def main() -> None:
     """The entry point."""
+    from flows import stopping, streams
+
+    streams.open_closed_streams()
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
-    signal.signal(signal.SIGINT, _interrupt)
+    stopping.end_in_order()
     sys.exit(run(sys.argv[1:]))
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """The first Ctrl-C ends the run once the windows in hand are committed, the second at once."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.backfill_report import BackfillReport, SceneRow
+from flows.cli_options import place_said
 from flows.console import Console, complain, shown
 from flows.progress import Progress, in_seconds
 from flows.server import configured_api, ensure_api
 from scenemosaic.discovery.selection import Selection, find
 from scenemosaic.errors import InputError
-from scenemosaic.places import place_at
 from scenemosaic.plan import PlanOptions
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ class Request:
     collections: str | None
     asset: str | None
     at_most: int
-    to: str
+    to: str | None
     manifest: str | None
+    block: str | None
     window: Any
     block_size: int | None
     compress: str
@@ -59,18 +60,18 @@ class Request:
 
 def backfill(request: Request, console: Console) -> int:
     """Carry out every scene's job and say what became of each; the exit code."""
-    place = place_at(request.to, request.manifest)
+    place = place_said(request.to, request.manifest, request.block)
     found = find(selection(request))
     progress = console.progress()
     try:
         # Only now: bad usage needs no Prefect.
         from flows.backfilling import Backfill
         from flows.backfilling import backfill as carry_out
-        from flows.launching import Where
+        from flows.launch import Where
 
         wanted = Backfill(
             place,
-            Where(place.store.root, request.manifest),
+            Where(request.to and place.store.root, request.manifest, request.block),
             request.options(),
             request.at_once,
             request.mode,

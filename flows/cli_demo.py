@@ -9,6 +9,7 @@ from flows.progress import in_seconds
 from flows.stopwatch import Stopwatch
 from scenemosaic.errors import StoreError
 from scenemosaic.job import PlanOptions
+from scenemosaic.places import place_at
 
 
 def demo(folder: Path, size: int, console: Console) -> int:
@@ -16,7 +17,7 @@ def demo(folder: Path, size: int, console: Console) -> int:
     scene = folder.absolute() / f"scene-{size}.tif"
     _make(scene, size, console)
     limits = Limits(default_workers())
-    return process(Request((str(scene),), str(folder), None, PlanOptions(), limits), console)
+    return process(Request((str(scene),), place_at(str(folder)), PlanOptions(), limits), console)
 
 
 def _make(scene: Path, size: int, console: Console) -> None:

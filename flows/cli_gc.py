@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from flows.console import Console
 from flows.report import error_json
 from scenemosaic import gc
 from scenemosaic.ages import age_s, spell_age
-from scenemosaic.errors import StoreError
+from scenemosaic.errors import InputError, StoreError
 from scenemosaic.gc import Found
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
@@ -20,6 +21,8 @@ def collect(to: str, manifest: str | None, older_than: str, abort: bool, console
     """List what was abandoned; with ``abort`` end it. The exit code."""
     older_than_s = age_s(older_than, "--older-than")
     root = parse_root(to)
+    if root.scheme == "file" and not Path(root.prefix).is_dir():
+        raise InputError(f"there is no folder {root.prefix}")
     url = parse_manifest(manifest).url if manifest else None
     store, opened = open_store(root.uri), list[Manifest]()
 

@@ -14,16 +14,17 @@ from scenemosaic.errors import SceneMosaicError
 from scenemosaic.item import read_item
 from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
+from scenemosaic.places import Place
 from scenemosaic.policy.bucket import lifecycle
 from scenemosaic.published import head
 from scenemosaic.retry import RetryPolicy
-from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.roots import parse_root
 from scenemosaic.session import open_session
 
 
-def assemble(job_id: str, to: str, manifest: str | None, console: Console) -> int:
+def assemble(job_id: str, place: Place, console: Console) -> int:
     """The gap check and the assembly of a job whose windows are committed."""
-    spec = job.load_job(job_id, to, manifest)
+    spec = job.load_at(job_id, place)
     watch, progress = Stopwatch(), console.progress()
     tally = Tally(len(spec.plan.recipe.tiling()), progress)
     mosaic, failure = None, None
@@ -46,9 +47,9 @@ def assemble(job_id: str, to: str, manifest: str | None, console: Console) -> in
     return report.exit_code
 
 
-def status(job_id: str, to: str, manifest: str | None, console: Console) -> int:
+def status(job_id: str, place: Place, console: Console) -> int:
     """How far a job is. Changes nothing."""
-    spec = job.load_job(job_id, to, manifest)
+    spec = job.load_at(job_id, place)
     gaps = job.find_gaps(spec)
     found = _published(spec)
     value: dict[str, object] = {
@@ -60,7 +61,7 @@ def status(job_id: str, to: str, manifest: str | None, console: Console) -> int:
         **found,
         "finished": not gaps.missing and all(found.values()),
     }
-    lines = [f"job      {job_id}", f"windows  {gaps.present} of {gaps.windows} have a row"]
+    lines = [f"job      {job_id}", f"windows  {gaps.present} of {gaps.windows} with a row"]
     if gaps.missing:
         lines.append(f"missing  {' '.join(gaps.missing)}")
     lines += [f"{name:8} {shown(uri) if uri else 'not there'}" for name, uri in found.items()]
@@ -82,11 +83,10 @@ def _published(spec: JobSpec) -> dict[str, str | None]:
     return {name: uris.get(name) for name in places} | {"item": item_uri}
 
 
-def initialise(to: str, manifest: str | None, console: Console) -> int:
+def initialise(place: Place, console: Console) -> int:
     """Make the manifest's table or schema, and say which lifecycle rule the root needs."""
-    root = parse_root(to)
-    url = parse_manifest(manifest or default_manifest(root)).url
-    rows = open_manifest(url)
+    root, url = parse_root(place.store.root), place.manifest.url
+    rows = open_manifest(url, place.manifest.access)
     try:
         made = retrying(rows.ensure, RetryPolicy(), system_effects())
     finally:

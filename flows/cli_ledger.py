@@ -10,14 +10,17 @@ from scenemosaic.ledger.rules import Ended, NotActive
 from scenemosaic.ledger.state import Cleared
 from scenemosaic.ledger.survey import Survey, survey
 from scenemosaic.ledger.text import entry_json, spell_time
+from scenemosaic.places import StorePlace
 from scenemosaic.publication import read_latest
 from scenemosaic.stores import open_store
 
 
-def show(name: str, to: str, max_age: str | None, time_zone: str | None, console: Console) -> int:
+def show(
+    name: str, place: StorePlace, max_age: str | None, time_zone: str | None, console: Console
+) -> int:
     """The ledger as it stands; 4 where its run is active for longer than ``max_age``."""
     max_age_s = None if max_age is None else age_s(max_age, "--max-age")
-    store = open_store(to)
+    store = open_store(place.root, place.access)
     try:
         state, latest = open_book(store, name).read(), read_latest(store)
     finally:
@@ -40,10 +43,10 @@ def stale_text(found: Survey, max_age: str) -> str:
     )
 
 
-def clear(name: str, to: str, run_id: str, reason: str, console: Console) -> int:
+def clear(name: str, place: StorePlace, run_id: str, reason: str, console: Console) -> int:
     """Clear exactly this run; 4 where it is not the active one, and nothing is changed then."""
     cleared = Cleared(operator(), reason)
-    store = open_store(to)
+    store = open_store(place.root, place.access)
     try:
         answer = open_book(store, name).clear(run_id, cleared).answer
     finally:

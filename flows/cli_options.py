@@ -1,5 +1,6 @@
 """The options of the commands."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,15 @@ def _number_or_auto(ctx: click.Context, param: click.Parameter, value: str) -> i
     return int(value)
 
 
-TO = click.option("--to", required=True, metavar="ROOT", help="A folder or s3://bucket/prefix.")
+def _lower(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    return value and value.lower()
+
+
+TO = click.option("--to", metavar="ROOT", help="A folder or s3://bucket/prefix.")
+BLOCK = click.option(
+    "--block", metavar="NAME", help="A Prefect Scene Store block, instead of a root."
+)
+_ROOT = click.argument("to", metavar="ROOT", required=False)
 MANIFEST = click.option(
     "--manifest", metavar="URL", help="sqlite:///…, postgresql+psycopg://…, dynamodb://table."
 )
@@ -26,6 +35,63 @@ STRICT = click.option(
     is_flag=True,
     help="Refuse to write where something once stood and was deleted.",
 )
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --to, --manifest and --block; the command is given the ``place`` that they say."""
+    return TO(MANIFEST(BLOCK(_placed(command))))
+
+
+def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with the root as an argument."""
+    return _ROOT(MANIFEST(BLOCK(_placed(command))))
+
+
+def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --to and --block; the command is given the ``store`` that they say, no manifest."""
+
+    @functools.wraps(command)
+    def stored(*args: Any, to: str | None, block: str | None, **given: Any) -> Any:
+        if block is not None:
+            return command(*args, store=place_said(to, None, block).store, **given)
+        from scenemosaic.places import StorePlace
+        from scenemosaic.roots import parse_root
+
+        return command(*args, store=StorePlace(parse_root(_root(to, block)).uri), **given)
+
+    return TO(BLOCK(stored))
+
+
+def place_said(to: str | None, manifest: str | None, block: str | None) -> Any:
+    """The place that a command line says. Raises UsageError where it says none, or two."""
+    if block is None or to is not None:
+        from scenemosaic.places import place_at
+
+        return place_at(_root(to, block), manifest)
+    from flows.console import complain
+    from flows.server import ensure_api
+
+    ensure_api(complain)
+    from flows.places import place_of
+
+    return place_of(None, manifest, block)
+
+
+def _placed(command: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def placed(
+        *args: Any, to: str | None, manifest: str | None, block: str | None, **given: Any
+    ) -> Any:
+        return command(*args, place=place_said(to, manifest, block), **given)
+
+    return placed
+
+
+def _root(to: str | None, block: str | None) -> str:
+    if to is None or block is not None:
+        raise click.UsageError("give a root (ROOT, --to ROOT) or --block NAME, and not both")
+    return to
+
 
 _RECIPE: Final = (
     click.option(
@@ -43,6 +109,7 @@ _RECIPE: Final = (
     ),
     click.option(
         "--compress",
+        callback=_lower,
         default="deflate",
         show_default=True,
         metavar="CODEC",
@@ -50,15 +117,17 @@ _RECIPE: Final = (
     ),
     click.option("--level", type=int, help="The codec's level."),
     click.option(
-        "--resampling", metavar="KERNEL", help="For overviews: nearest, average, mode or rms."
+        "--resampling",
+        callback=_lower,
+        metavar="KERNEL",
+        help="For overviews: nearest, average, mode or rms.",
     ),
     click.option("--collection", metavar="ID", help="The STAC collection of the item."),
 )
 
 _PROCESS: Final = (
     click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
-    TO,
-    MANIFEST,
+    place_options,
     *_RECIPE,
     click.option(
         "--datetime", metavar="TIME", help="When the scene was taken: 2024-05-01T10:20:30Z."

@@ -11,13 +11,14 @@ from flows.progress import Meter, in_seconds
 from flows.redact import public_manifest
 from flows.report import error_json
 from scenemosaic.manifests import open_manifest
+from scenemosaic.places import Place
 from scenemosaic.preflight.full import Effort, run_preflight
 from scenemosaic.preflight.policy import PolicyFinding, check_policy
 from scenemosaic.preflight.report import Cleanup, Report, Result, Verdict
 from scenemosaic.retry import RetryPolicy, system_effects
-from scenemosaic.roots import default_manifest, parse_manifest, parse_root
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
+from scenemosaic.words import counted
 
 _MANY = 5
 _WIDTH = 100
@@ -26,8 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def preflight(
-    to: str,
-    manifest: str | None,
+    place: Place,
     rounds: int,
     deadline_s: float,
     console: Console,
@@ -38,11 +38,10 @@ def preflight(
 
     With ``policy`` also warn where a plain write to the ledger's prefix is accepted.
     """
-    root = parse_root(to)
-    url = parse_manifest(manifest or default_manifest(root)).url
     effort = Effort(rounds=rounds, deadline_s=deadline_s)
     meter = Meter(sys.stderr, sys.stderr.isatty())
-    store, rows = open_store(root.uri), open_manifest(url)
+    store = open_store(place.store.root, place.store.access)
+    rows = open_manifest(place.manifest.url, place.manifest.access)
     try:
         report = run_preflight(
             store, rows, effort, progress=lambda title, share: meter.update(share, title)
@@ -52,7 +51,7 @@ def preflight(
         meter.close()
         store.close()
         rows.close()
-    return _answered(report, found, public_manifest(url), console)
+    return _answered(report, found, public_manifest(place.manifest.url), console)
 
 
 def _policy(store: Store) -> PolicyFinding:
@@ -100,7 +99,8 @@ def as_text(report: Report, manifest: str) -> str:
             f"manifest  {manifest}",
             *_lines([result for result in report.results if result.subject == "manifest"]),
             *_left(report.cleanup),
-            f"{counts} · {len(report.cleanup.made)} probes · {in_seconds(report.seconds)}",
+            f"{counts} · {counted(len(report.cleanup.made), 'probe')} · "
+            f"{in_seconds(report.seconds)}",
         ]
     )
 
@@ -127,7 +127,8 @@ def _left(cleanup: Cleanup) -> list[str]:
              for one in cleanup.left[:_MANY]]  # fmt: skip
     more = len(cleanup.left) - len(names)
     return [
-        f"left behind: {len(cleanup.left)} probes, because {cleanup.why}; remove them by hand",
+        f"left behind: {counted(len(cleanup.left), 'probe')}, because {cleanup.why}; "
+        "remove by hand what is named here",
         *names,
         *([f"  and {more} more (--json names them all)"] if more > 0 else []),
     ]

@@ -18,6 +18,7 @@ from flows.stopwatch import Stopwatch
 from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec, PlanOptions
+from scenemosaic.places import Place
 from scenemosaic.trail import Trace
 
 _log = logging.getLogger(__name__)
@@ -28,8 +29,7 @@ class Request:
     """What the user asked for."""
 
     sources: tuple[str, ...]
-    to: str
-    manifest: str | None
+    place: Place
     options: PlanOptions
     limits: Limits
 
@@ -84,7 +84,7 @@ def _report(request: Request, progress: Progress, watch: Stopwatch) -> ProcessRe
 
 
 def _plan(request: Request) -> JobSpec:
-    return job.plan_job(request.sources, request.to, request.manifest, request.options)
+    return job.plan_at(request.sources, request.place, request.options)
 
 
 def _run_flow(request: Request, session: Session) -> ProcessReport:

@@ -14,6 +14,7 @@ from scenemosaic import job, publication
 from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import Wanted
+from scenemosaic.places import Place
 from scenemosaic.publication import Publication
 
 _log = logging.getLogger(__name__)
@@ -24,8 +25,7 @@ class Request:
     """What the user asked for."""
 
     job_id: str
-    to: str
-    manifest: str | None
+    place: Place
     ledger: str
     slots: int
     time_zone: str
@@ -43,7 +43,7 @@ def publish(request: Request, console: Console) -> int:
         )
     run_id = request.run_id or f"cli-{uuid.uuid4()}"
     wanted = Wanted(run_id, request.job_id, request.slots, request.time_zone, operator())
-    spec = job.load_job(request.job_id, request.to, request.manifest)
+    spec = job.load_at(request.job_id, request.place)
     if recorded:
         found = _run_flow(request, spec, console)
     else:

@@ -16,6 +16,7 @@ from scenemosaic import job
 from scenemosaic.audit import Record
 from scenemosaic.errors import SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
+from scenemosaic.places import Place
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
 from scenemosaic.repair.sources import find_sources, options_of
@@ -29,8 +30,7 @@ class Request:
     """What the user asked for."""
 
     job_id: str
-    to: str
-    manifest: str | None
+    place: Place
     names: tuple[str, ...]
     sources: tuple[str, ...]
     accept_new_source: bool
@@ -40,7 +40,7 @@ class Request:
 
 def repair(request: Request, console: Console) -> int:
     """Repair a job and say what became of it; the exit code."""
-    spec = job.load_job(request.job_id, request.to, request.manifest)
+    spec = job.load_at(request.job_id, request.place)
     try:
         report = _repair(spec, request, console)
     except SourceChanged:
@@ -113,9 +113,7 @@ def _process_anew(spec: JobSpec, request: Request, console: Console) -> int:
 
     sources = find_sources(spec, request.sources)
     limits = Limits(request.workers, strict_history=request.strict_history)
-    process = cli_process.Request(
-        sources, request.to, request.manifest, options_of(spec.plan), limits
-    )
+    process = cli_process.Request(sources, request.place, options_of(spec.plan), limits)
     report = cli_process.carry_out(process, console)
     value = report.to_json() | {"new_job_id": report.job_id, "instead_of": spec.plan.job_id}
     if report.error is not None:
@@ -127,15 +125,14 @@ def _process_anew(spec: JobSpec, request: Request, console: Console) -> int:
 
 def waive(
     job_id: str,
-    to: str,
-    manifest: str | None,
+    place: Place,
     names: Sequence[str],
     reason: str,
     sources: Sequence[str],
     console: Console,
 ) -> int:
     """Let windows hold nodata, and say what is to be done next."""
-    spec = job.load_job(job_id, to, manifest)
+    spec = job.load_at(job_id, place)
     if sources:
         spec = replace(spec, locations=find_sources(spec, sources))
     waived = waive_windows(spec, names, reason, command_run())
@@ -150,7 +147,7 @@ def waive(
     next_step = (
         f"missing  {' '.join(missing[:_SHOWN])}"
         if missing
-        else f"next     scenemosaic assemble {job_id} --to {to}"
+        else f"next     scenemosaic assemble {job_id} --to {spec.root}"
     )
     console.answer(value, "\n".join([*lines, next_step]))
     return 0

@@ -28,13 +28,13 @@ def serve(limit: int, port: int, automate: bool, notify: str | None, console: Co
 
         blocks = serving.register_blocks()
         made = automating.create_automations(notify) if automate else {}
-        names = [f"{one.flow_name}/{one.name}" for one in serving.deployments()]
+        runner, names = serving.register_deployments(limit)
         value = {"api": url, "blocks": blocks, "automations": made, "deployments": names}
         lines = [f"blocks       {', '.join(blocks)}", f"deployments  {', '.join(names)}"]
         lines += [f"automation   {name}: {what}" for name, what in made.items()]
         console.answer(value, "\n".join([*lines, f"serving      {url} (Ctrl-C ends it)"]))
         sys.stdout.flush()
-        serving.serve_all(limit)
+        serving.serve_all(runner)
     return 0
 
 

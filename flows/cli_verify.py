@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flows.console import Console
 from flows.progress import in_bytes, in_seconds
-from scenemosaic.places import place_at
+from scenemosaic.places import Place
 from scenemosaic.verification.findings import Finding
 from scenemosaic.verification.report import VerifyReport
 from scenemosaic.verification.verify import verify_job
@@ -18,8 +18,7 @@ class Request:
     """What was asked for."""
 
     job_id: str
-    to: str
-    manifest: str | None
+    place: Place
     names: Sequence[str]
     deep: bool
     workers: int
@@ -31,7 +30,7 @@ def verify(request: Request, console: Console) -> int:
     try:
         report = verify_job(
             request.job_id,
-            place_at(request.to, request.manifest),
+            request.place,
             names=request.names,
             deep=request.deep,
             workers=request.workers,

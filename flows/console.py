@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-import click
-
 from flows.progress import Progress
 from flows.report import error_json
+from flows.streams import print_answer, print_note
 from scenemosaic.errors import SceneMosaicError
 
 
@@ -22,7 +21,7 @@ class Console:
 
     def answer(self, value: Mapping[str, object], text: str) -> None:
         """The command's result, as JSON or as ``text`` for people."""
-        click.echo(json.dumps(value, allow_nan=False) if self.as_json else text)
+        print_answer(json.dumps(value, allow_nan=False) if self.as_json else text)
 
     def progress(self) -> Progress:
         """Progress on stderr: a bar where that is a terminal."""
@@ -30,24 +29,24 @@ class Console:
 
     def fail(self, error: SceneMosaicError, value: Mapping[str, object] | None = None) -> int:
         """Say what is wrong in one line; the exit code."""
-        if self.as_json:
-            click.echo(json.dumps(value or error_json(error), allow_nan=False))
         complain(str(error))
+        if self.as_json:
+            print_answer(json.dumps(value or error_json(error), allow_nan=False))
         return error.exit_code
 
     def interrupted(self, code: int) -> int:
         """Say that the user stopped the command; ``code`` itself."""
         text = "interrupted; the same command goes on from there"
+        complain(text)
         if self.as_json:
             error = {"kind": "interrupted", "message": text}
-            click.echo(json.dumps({"error": error, "exit_code": code}))
-        complain(text)
+            print_answer(json.dumps({"error": error, "exit_code": code}))
         return code
 
 
 def complain(text: str) -> None:
     """One line on stderr, whatever the message holds."""
-    click.echo(f"scenemosaic: {' '.join(text.split())}", err=True)
+    print_note(f"scenemosaic: {' '.join(text.split())}")
 
 
 def log_to_stderr(verbose: bool) -> None:

@@ -93,7 +93,7 @@ class EventsReport:
 
 
 class EventsTally:
-    """Counts deliveries, thread-safely. Its size is bounded, however long it listens."""
+    """Counts deliveries, thread-safely; what it keeps grows with what is left alone."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -15,7 +15,8 @@ from blocks.mosaic_recipe import RecipeFields
 from flows.backfilling import Backfill, backfill
 from flows.checked import checked
 from flows.ingest_report import IngestReport, is_settled
-from flows.launching import PROCESS, Launcher, Where, launcher_of
+from flows.launch import Where
+from flows.launching import PROCESS, Launcher, launcher_of
 from flows.parameters import (
     AtOnce,
     Deployment,

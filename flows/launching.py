@@ -7,7 +7,7 @@ each key, and what runs write is written at most once.
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
@@ -19,15 +19,11 @@ from prefect.client.schemas.objects import FlowRun, State
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 
+from flows.launch import Ended, Launch, Started
 from flows.limits import Limits, default_workers
-from flows.parameters import Mode, fields_of
 from flows.planned_run import process_planned
-from flows.redact import public_source
-from flows.run_names import process_name
-from flows.scene_jobs import SceneJob
 from flows.server import PrefectUnavailable
 from flows.session import Session, Silent
-from scenemosaic import keys
 from scenemosaic.errors import InputError
 
 PROCESS: Final = "process-scene/default"
@@ -40,81 +36,6 @@ _log = logging.getLogger(__name__)
 _DONE: Final = ("Mosaicked", "AlreadyMosaicked")
 _CODES: Final = {"BadInput": 2, "StoreFault": 5}
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """The flow's own parameters that say where outputs go. They hold no secret."""
-
-    to: str | None = None
-    manifest: str | None = None
-    store: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One scene's job as it is to be run."""
-
-    scene: SceneJob
-    where: Where
-    mode: Mode = "missing"
-    attempt: int = 1
-
-    @property
-    def key(self) -> str:
-        """What a run is known by. Prefect keeps keys for a flow, whatever its deployment, so
-
-        that the root is part of it: the same scene may go to two of them.
-        """
-        spec = self.scene.spec
-        return f"{keys.partition(spec.plan.job_id, spec.root)}-{self.mode}-{self.attempt}"
-
-    @property
-    def name(self) -> str:
-        return process_name(self.scene.sources, self.where.to, self.where.store)
-
-    def parameters(self) -> dict[str, Any]:
-        """Those of ``process-scene``, as JSON. Raises InputError where they would tell a secret,
-
-        or are more than its form offers.
-        """
-        if any(public_source(source) != source for source in self.scene.sources):
-            raise InputError(
-                "Prefect keeps parameters, and a signed URL is a secret: process it by the "
-                "command line, or give it without a signature"
-            )
-        recipe = fields_of(self.scene.options)
-        if recipe is None:
-            raise InputError("a deployment's form does not offer such a recipe")
-        taken = self.scene.taken
-        given: Mapping[str, Any] = {
-            "sources": list(self.scene.sources),
-            "to": self.where.to,
-            "manifest": self.where.manifest,
-            "store": self.where.store,
-            "recipe": recipe.model_dump(mode="json", exclude_none=True),
-            "taken": None if taken is None else taken.isoformat(),
-        }
-        return {name: value for name, value in given.items() if value is not None}
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A run that was started or found. ``is_earlier``: it had ended before it was asked for."""
-
-    run_id: str | None
-    is_earlier: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a run ended: its final state's name and message, and the exit code they stand for."""
-
-    name: str
-    message: str
-    run_id: str | None
-    exit_code: int
-    is_earlier: bool = False
 
 
 class Launcher(Protocol):

@@ -9,6 +9,7 @@ from typing import Final
 from flows.progress import in_bytes, in_seconds
 from flows.session import Observer
 from scenemosaic.job import WindowOutcome
+from scenemosaic.words import counted
 
 # Of a scene's time the windows take nearly all; the rest is the mosaic.
 _WINDOWS_PERCENT: Final = 90.0
@@ -38,7 +39,10 @@ class Snapshot:
     @property
     def text(self) -> str:
         """The same in words: windows, bytes, rate, and what is left."""
-        parts = [f"{self.present + self.done} of {self.total} windows", in_bytes(self.size_bytes)]
+        parts = [
+            f"{self.present + self.done} of {counted(self.total, 'window')}",
+            in_bytes(self.size_bytes),
+        ]
         if self.mosaic_bytes:
             parts.append(f"mosaic {in_bytes(self.copied_bytes)} of {in_bytes(self.mosaic_bytes)}")
         elif self.done and self.seconds > 0:

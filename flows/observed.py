@@ -20,6 +20,8 @@ PRESENT_EVENT: Final = "scenemosaic.tile.already-present"
 WRITTEN_EVENT: Final = "scenemosaic.mosaic.written"
 INCOMPLETE_EVENT: Final = "scenemosaic.job.incomplete"
 WRITTEN, PRESENT = "written", "already there"
+# A map of more windows takes seconds to make, and nobody finds one in it.
+MOST_MAPPED: Final = 250_000
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +32,8 @@ def show(spec: JobSpec, report: ProcessReport) -> None:
         return  # Nobody will ever look at that server.
     with optional(f"job {report.job_id}"):
         show_outcomes(report)
-        show_gap_map(report.job_id, window_states(spec, report))
+        if report.windows <= MOST_MAPPED:
+            show_gap_map(report.job_id, window_states(spec, report))
         if report.mosaic is not None:
             _show_preview(spec, report.mosaic.revision)
     emit(spec, report)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from scenemosaic import job
 from scenemosaic.errors import InputError
 from scenemosaic.job import JobSpec
-from scenemosaic.places import Place, manifest_at, place_at
+from scenemosaic.places import Place, StorePlace, manifest_at, place_at
 from scenemosaic.plan import PlanOptions
-from scenemosaic.roots import holds_password
+from scenemosaic.roots import holds_password, parse_root
 from tasks import credentials as _resolvers  # noqa: F401  # a block's credentials are found by it
 from tasks.loading import load
 
@@ -37,6 +37,13 @@ def recorded_place(to: str | None, manifest: str | None, store: str | None) -> P
             "parameters: save it in a Secret block, nested in a Tile Manifest block"
         )
     return place_of(to, manifest, store)
+
+
+def store_of(to: str | None, store: str | None) -> StorePlace:
+    """Of exactly one of a root and a Scene Store block's name the store alone."""
+    if to is not None and store is None:
+        return StorePlace(parse_root(to).uri)
+    return place_of(to, None, store).store
 
 
 def planned(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSpec:

@@ -6,13 +6,14 @@ from flows.progress import in_bytes, in_seconds
 from flows.redact import public_manifest
 from scenemosaic import keys
 from scenemosaic.job import JobSpec
+from scenemosaic.words import counted
 
 
 def as_json(spec: JobSpec, limits: Limits) -> dict[str, object]:
     """Job ID, grid, windows, batches, keys and a rough estimate."""
     recipe, job_id = spec.plan.recipe, spec.plan.job_id
     tiling = recipe.tiling()
-    size = limits.windows_per_task or batches.batch_size(recipe, len(tiling), limits.workers)
+    size = _batch_size(spec, limits)
     last = tiling.window(len(tiling) - 1)
     return {
         "job_id": job_id,
@@ -52,11 +53,11 @@ def as_text(spec: JobSpec, limits: Limits) -> str:
             f"job      {job_id}",
             f"grid     {grid.width} x {grid.height} pixels, {recipe.bands} x {recipe.dtype}",
             f"recipe   {recipe.compress}, blocks of {recipe.block_size}, {recipe.resampling}, "
-            f"{tiling.last_level + 1} levels",
+            f"{counted(tiling.last_level + 1, 'level')}",
             f"windows  {len(tiling)} of {tiling.window_size} pixels "
-            f"({tiling.rows} rows x {tiling.cols} columns)",
-            f"batches  {value['batches']} of {value['windows_per_task']} windows "
-            f"on {limits.workers} workers",
+            f"({counted(tiling.rows, 'row')} x {counted(tiling.cols, 'column')})",
+            f"batches  {value['batches']} of {counted(_batch_size(spec, limits), 'window')} "
+            f"on {counted(limits.workers, 'worker')}",
             f"plan     {spec.root}/{keys.plan_key(job_id)}",
             f"tiles    {spec.root}/{keys.tile_key(job_id, tiling.window(0).name)} …",
             f"mosaic   {spec.root}/{keys.mosaic_key(job_id)}",
@@ -66,6 +67,12 @@ def as_text(spec: JobSpec, limits: Limits) -> str:
             "nothing was written",
         ]
     )
+
+
+def _batch_size(spec: JobSpec, limits: Limits) -> int:
+    recipe = spec.plan.recipe
+    automatic = batches.batch_size(recipe, len(recipe.tiling()), limits.workers)
+    return limits.windows_per_task or automatic
 
 
 def _seconds(spec: JobSpec, limits: Limits) -> float:

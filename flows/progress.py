@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
+from scenemosaic.words import counted
+
 if TYPE_CHECKING:
     from scenemosaic.job import WindowOutcome
 
@@ -119,7 +121,7 @@ class Progress:
         self._total, self._present, self._done, self._bytes = total, present, 0, 0
         self._start = self._clock()
         there = f", {present} of them there already" if present else ""
-        self._meter.line(f"{total} windows{there}")
+        self._meter.line(f"{counted(total, 'window')}{there}")
 
     def window(self, outcome: "WindowOutcome") -> None:
         with self._lock:
@@ -145,7 +147,7 @@ class Progress:
 
     def copied_rows(self, done: int, total: int) -> None:
         """The same for rows of pixels."""
-        self._meter.update(done / max(total, 1), f"{done} of {total} rows")
+        self._meter.update(done / max(total, 1), f"{done} of {counted(total, 'row')}")
 
     def close(self) -> None:
         self._meter.close()
@@ -154,7 +156,7 @@ class Progress:
         done = self._present + self._done
         elapsed = max(self._clock() - self._start, 1e-6)
         left = (self._total - done) * elapsed / self._done
-        counts = f"{done} of {self._total} windows · {in_bytes(self._bytes)}"
+        counts = f"{done} of {counted(self._total, 'window')} · {in_bytes(self._bytes)}"
         return done / max(self._total, 1), f"{counts} · {in_seconds(left)} left"
 
 

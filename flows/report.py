@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from scenemosaic.errors import ConflictError, SceneMosaicError
 from scenemosaic.metrics import REFUSALS
 from scenemosaic.outcome import COUNTERS, Outcome
+from scenemosaic.words import counted
 
 if TYPE_CHECKING:
     from scenemosaic.job import MosaicResult
@@ -76,8 +77,7 @@ class ProcessReport:
     @property
     def summary(self) -> str:
         """The counts in one line."""
-        plural = "" if self.windows == 1 else "s"
-        text = f"{self.windows} window{plural}: {self.written} written"
+        text = f"{counted(self.windows, 'window')}: {self.written} written"
         text += f", {self.already_present} already there"
         return f"{text}, {len(self.missing)} missing" if self.missing else text
 

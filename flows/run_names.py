@@ -81,7 +81,7 @@ def _place(given: Mapping[str, Any]) -> str:
 def _short(root: object) -> str:
     """A root's last two parts; empty where none was given."""
     parts = str(root or "").rstrip("/").split("/")
-    return "/".join(parts[-2:])
+    return "/".join(parts[-2:]).lstrip("/")
 
 
 def _parameters() -> Mapping[str, Any]:

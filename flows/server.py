@@ -45,7 +45,7 @@ def configured_api() -> str | None:
     _before_import()
     from prefect.settings import get_current_settings
 
-    return get_current_settings().api.url
+    return get_current_settings().api.url or None
 
 
 def _may_be_configured() -> bool:
@@ -154,17 +154,23 @@ def answers(url: str) -> bool:
 
 
 def _answering(url: str) -> str:
-    """The URL itself where a server is behind it, whatever its answer says."""
+    """The URL itself where an API is behind it, whatever it says of its health."""
     import httpx
 
     try:
         # To read the trusted certificates takes longer than the answer, and http needs none.
-        httpx.get(f"{url}/health", timeout=ANSWER_S, verify=url.startswith("https:"))
-    except httpx.TransportError as error:
+        answer = httpx.get(f"{url}/health", timeout=ANSWER_S, verify=url.startswith("https:"))
+    except (httpx.TransportError, httpx.InvalidURL) as error:
         raise PrefectUnavailable(
             f"Prefect's API at {_public(url)} does not answer ({error}): "
             f"start it (prefect server start), or unset {_API}"
         ) from error
+    # The server of the API shows its pages beside it, and so answers there too.
+    if "api" not in urlsplit(url).path.split("/") and answer.text.strip() != "true":
+        raise PrefectUnavailable(
+            f"there is no Prefect API at {_public(url)}: "
+            f"set {_API} to the API's own URL, such as {_public(url).rstrip('/')}/api"
+        )
     return url
 
 

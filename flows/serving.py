@@ -1,23 +1,24 @@
 """Serve the deployments of :mod:`flows.deployment_table` from this very process."""
 
+import asyncio
+import contextlib
 import importlib
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
-from prefect import Flow, serve
+from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.deployments.runner import RunnerDeployment
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectNotFound, TerminationSignal
+from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.types.entrypoint import EntrypointType
 
 import blocks
 from flows.deployment_table import NAME, TABLE, TAGS, Entry, Timetable
-
-RUNS_AT_ONCE: Final = 10
 
 
 def register_blocks() -> list[str]:
@@ -28,12 +29,23 @@ def register_blocks() -> list[str]:
     return [kind.get_block_type_slug() for kind in kinds]
 
 
-def serve_all(runs_at_once: int) -> None:
-    """Serve every deployment until interrupted; ``runs_at_once`` is of all of them together."""
+def register_deployments(runs_at_once: int) -> tuple[Runner, list[str]]:
+    """A runner of every deployment, which the server knows of from now on; their names.
+
+    ``runs_at_once`` is of all of them together.
+    """
     # What a person paused or turned on stays so, whoever stops and starts this process.
-    serve(
-        *deployments(), limit=runs_at_once, pause_on_shutdown=False, print_starting_message=False
-    )
+    runner = Runner(limit=runs_at_once, pause_on_shutdown=False)
+    served = deployments()
+    for one in served:
+        runner.add_deployment(one)
+    return runner, [f"{one.flow_name}/{one.name}" for one in served]
+
+
+def serve_all(runner: Runner) -> None:
+    """Carry out what is scheduled, until interrupted or terminated."""
+    with contextlib.suppress(KeyboardInterrupt, TerminationSignal):
+        asyncio.run(runner.start())
 
 
 def deployments() -> list[RunnerDeployment]:

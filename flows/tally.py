@@ -11,6 +11,7 @@ from scenemosaic.errors import IncompleteError, SceneMosaicError
 from scenemosaic.gaps import GapReport
 from scenemosaic.job import MosaicResult, WindowOutcome
 from scenemosaic.trail import Trace
+from scenemosaic.words import counted
 
 NAMED = 8
 
@@ -106,7 +107,8 @@ class Tally:
         more = len(gaps.missing) - len(names)
         rest = f" and {more} more" if more > 0 else ""
         return (
-            f"{len(gaps.missing)} of {gaps.windows} windows are missing: {', '.join(names)}{rest}; "
+            f"{len(gaps.missing)} of {counted(gaps.windows, 'window')} "
+            f"{'is' if len(gaps.missing) == 1 else 'are'} missing: {', '.join(names)}{rest}; "
             "no mosaic was written; what is committed stays, and the same command goes on there"
         )
 

@@ -14,13 +14,14 @@ from flows import ledger_text
 from flows.checked import checked
 from flows.cli_ledger import stale_text
 from flows.parameters import Age, LedgerName, Store, To
-from flows.places import recorded_place
+from flows.places import store_of
 from flows.run_names import ledger_run
 from flows.states import error_state
 from scenemosaic.ages import age_s
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.ledger.book import DEFAULT_NAME, open_book, utc_now
 from scenemosaic.ledger.survey import Survey, survey
+from scenemosaic.places import StorePlace
 from scenemosaic.publication import read_latest
 from scenemosaic.stores import open_store
 
@@ -47,19 +48,19 @@ def watch_ledger(
     """
     try:
         max_age_s = age_s(max_age, "max_age")
-        root = recorded_place(to, None, store).store.root
-        found, value = _look(root, ledger)
+        place = store_of(to, store)
+        found, value = _look(place, ledger)
     except SceneMosaicError as error:
         return error_state(error, error)
     if not found.is_stale(max_age_s):
         name = "LedgerFree" if found.state.active is None else "LedgerHeld"
         return Completed(name=name, data=value)
-    _emit(root, found, max_age_s)
+    _emit(place.root, found, max_age_s)
     return Completed(name="LedgerStale", message=stale_text(found, max_age), data=value)
 
 
-def _look(root: str, ledger: str) -> tuple[Survey, dict[str, Any]]:
-    store = open_store(root)
+def _look(place: StorePlace, ledger: str) -> tuple[Survey, dict[str, Any]]:
+    store = open_store(place.root, place.access)
     try:
         found = survey(open_book(store, ledger).read(), utc_now())
         return found, ledger_text.as_json(found, store.uri, read_latest(store))

@@ -21,7 +21,7 @@ from scenemosaic.planning import PlanOptions, survey
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
 from scenemosaic.publish import MosaicResult, assemble
-from scenemosaic.published import head, result, standing
+from scenemosaic.published import result, standing
 from scenemosaic.reading_env import reading_as
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores import open_store
@@ -161,16 +161,16 @@ def _row_names(session: Session, spec: JobSpec) -> list[str]:
 def finished(spec: JobSpec) -> MosaicResult | None:
     """The published mosaic of a job with no gap, or None where anything of it is missing.
 
-    Changes nothing and reads no source pixel: item.json, the HEADs of the mosaic and the
-    preview to which it leads, one query a shard. Raises ForeignObject where item or mosaic
-    is not ours.
+    Changes nothing and reads no source pixel: item.json, the HEAD of the mosaic to which it
+    leads, one query a shard. A preview that was deleted is for assembly and repair to notice.
+    Raises ForeignObject where item or mosaic is not ours.
     """
     session = open_session(spec)
     item = read_item(session, spec)
     if item is None:
         return None
     mosaic = standing(session, spec, Run("", ""), item.revision)
-    if mosaic is None or head(session, keys.preview_key(spec.plan.job_id, item.revision)) is None:
+    if mosaic is None:
         return None
     try:
         names = _row_names(session, spec)

@@ -27,7 +27,7 @@ from scenemosaic.nodata import exact_nodata
 from scenemosaic.pins import pin_source, verify_pin
 from scenemosaic.plan import Pin, Plan, PlanOptions, check_collection, utc_datetime
 from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES, check_choice, default_predictor, is_complex
+from scenemosaic.recipe_rules import ITEM_SIZES, LOSSY, check_choice, default_predictor, is_complex
 from scenemosaic.scene_time import scene_time
 from scenemosaic.sources import has_internal_mask, opened
 from scenemosaic.tiff_structure import TiffImage, Truncated, tiff_images
@@ -135,7 +135,7 @@ def _recipe(
     dataset: DatasetReader, images: list[TiffImage], options: PlanOptions, notes: list[str]
 ) -> Recipe:
     dtype = str(dataset.dtypes[0])
-    _check_lossy(dataset, options.compress)
+    _check_lossy(dataset, options.compress, notes)
     grid = Grid(normal_wkt(dataset.crs), transform_of(dataset), dataset.width, dataset.height)
     predictor = options.predictor
     block = _block(grid, options)
@@ -155,12 +155,14 @@ def _recipe(
     )
 
 
-def _check_lossy(dataset: DatasetReader, compress: str) -> None:
+def _check_lossy(dataset: DatasetReader, compress: str, notes: list[str]) -> None:
     """Classes and transparency mean something by their exact values, which JPEG does not keep."""
     exact = {ColorInterp.palette: "palette's classes", ColorInterp.alpha: "alpha band"}
     found = [name for kind, name in exact.items() if kind in dataset.colorinterp]
     if compress == "jpeg" and found:
         raise InputError(f"jpeg would change its {found[0]}: use deflate or zstd")
+    if compress in LOSSY:
+        notes.append(f"{compress} is lossy: the mosaic's pixels will be near its own, not the same")
 
 
 def _block(grid: Grid, options: PlanOptions) -> int:

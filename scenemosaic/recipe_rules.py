@@ -32,6 +32,7 @@ LEVELS: Final[Mapping[str, range | None]] = {
     "webp": range(1, 101),
     "none": None,
 }
+LOSSY: Final = ("jpeg", "webp")
 WITH_PREDICTOR: Final = ("deflate", "zstd", "lzw")
 # Azure's single Put Blob takes 5000 MiB, the least of the stores' limits (S3: 5 GiB).
 PUT_MAX_BYTES: Final = 5000 << 20
@@ -91,7 +92,7 @@ def check_codec(compress: str, level: int | None, predictor: int, dtype: str) ->
     check_choice("compress", compress, tuple(LEVELS))
     check_level(compress, level)
     check_predictor(compress, predictor, dtype)
-    if compress in ("jpeg", "webp") and dtype != "uint8":
+    if compress in LOSSY and dtype != "uint8":
         raise InputError(f"{compress} holds uint8 alone, not {dtype}: use deflate or zstd")
     if compress == "lerc" and (is_complex(dtype) or dtype in ("int64", "uint64")):
         raise InputError(f"lerc does not hold {dtype}: use deflate or zstd")
@@ -129,7 +130,7 @@ def check_interleave(compress: str, interleave: str, bands: int) -> None:
 
 
 def check_exact_nodata(compress: str, nodata: Number | None) -> None:
-    if compress in ("jpeg", "webp") and nodata is not None:
+    if compress in LOSSY and nodata is not None:
         raise InputError(
             f"{compress} changes pixels, so nodata {nodata} would not survive: "
             "use deflate or zstd, or turn nodata into a mask first"

@@ -17,6 +17,7 @@ _BUCKET = re.compile(r"[a-z0-9$][a-z0-9._-]{1,220}[a-z0-9]")
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _REGION = re.compile(r"[a-z0-9-]{1,32}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_TOO_FEW_SLASHES = re.compile(r"(file|s3|gs|az):/?(?!/)(.*)", re.IGNORECASE)
 _SQL = ("sqlite", "postgresql")
 
 
@@ -55,6 +56,7 @@ def parse_root(text: str) -> Root:
     """The root that ``text`` names. Raises InputError, which never repeats userinfo."""
     match = _SCHEME.match(text)
     if match is None:
+        _check_slashes(text)
         return _local(text, text)
     scheme = match.group(1).lower()
     if scheme not in ("file", *_CLOUD):
@@ -100,6 +102,15 @@ def holds_password(url: str) -> bool:
         return False
 
 
+def _check_slashes(text: str) -> None:
+    match = _TOO_FEW_SLASHES.fullmatch(text)
+    if match is None:
+        return
+    scheme, rest = match.group(1).lower(), match.group(2)
+    right = "the path, or file:///path" if scheme == "file" else f"{scheme}://{rest}"
+    raise InputError(f"{text!r} is not a root: write {right} (or ./{text} for a folder)")
+
+
 def _split(text: str) -> SplitResult:
     parts = urlsplit(text)
     if "@" in parts.netloc:
@@ -113,7 +124,7 @@ def _split(text: str) -> SplitResult:
 def _local(path: str, given: str) -> Root:
     if not path or not path.isprintable():
         raise InputError(f"{given!r} is not a usable folder; a root is {ROOT_FORMS}")
-    return Root("file", "", str(Path(path).resolve()))
+    return Root("file", "", _resolved(path))
 
 
 def _bucket(scheme: str, bucket: str, path: str, given: str) -> Root:
@@ -140,4 +151,12 @@ def _absolute_sqlite(text: str) -> str:
     name, mark, query = path.partition("?")
     if not name or name == ":memory:":
         return text
-    return f"{head}:///{Path(name).resolve()}{mark}{query}"
+    return f"{head}:///{_resolved(name)}{mark}{query}"
+
+
+def _resolved(path: str) -> str:
+    try:
+        return str(Path(path).resolve())
+    except (RuntimeError, OSError) as error:
+        # RuntimeError is how pathlib reports a loop before Python 3.13.
+        raise InputError(f"{path}: its symbolic links cannot be followed ({error})") from error

@@ -5,6 +5,7 @@ Its console script is the one installed beside the running interpreter.
 """
 
 import contextlib
+import itertools
 import os
 import platform
 import shutil
@@ -36,6 +37,7 @@ AZURITE_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 _KEPT_ENV = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV")
+_port_offsets = itertools.count()
 # Proxies of the environment must never see a request to a server of ours.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -67,10 +69,25 @@ class Server:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of 127.0.0.1 that is free, and that nobody is given by chance.
+
+    Systems give ports from 32768 on to whoever asks for any, a client or a server, so one
+    of those could be taken before its server listens. Processes begin in different places.
+    """
+    for offset in _port_offsets:
+        port = 10_000 + (os.getpid() * 101 + offset) % 20_000
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise ServerFailed("no free port")
+
+
+@contextlib.contextmanager
+def closed_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that refuses every connection while the block runs."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield int(taken.getsockname()[1])
 
 
 def script(name: str) -> str:

@@ -4,7 +4,16 @@ from typing import Any
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, POSITIVE, TO, VERBOSE, console_for, recipe_options
+from flows.cli_options import (
+    BLOCK,
+    JSON,
+    MANIFEST,
+    POSITIVE,
+    TO,
+    VERBOSE,
+    console_for,
+    recipe_options,
+)
 
 
 @click.command(short_help="Make the mosaics of many scenes.")
@@ -19,6 +28,7 @@ from flows.cli_options import JSON, MANIFEST, POSITIVE, TO, VERBOSE, console_for
 @click.option("--at-most", type=POSITIVE, default=1000, show_default=True, help="So many scenes.")
 @TO
 @MANIFEST
+@BLOCK
 @recipe_options
 @click.option("--at-once", type=click.IntRange(1, 50), default=2, show_default=True)
 @click.option("--workers", type=POSITIVE, help="Threads a scene.  [default: what cores there are]")

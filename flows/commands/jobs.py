@@ -2,30 +2,29 @@
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, TO, VERBOSE, console_for
+from flows.cli_options import JSON, VERBOSE, console_for, place_options
+from scenemosaic.places import Place
 
 
 @click.command(short_help="Check a job for gaps and assemble its mosaic.")
 @click.argument("job_id", metavar="JOB")
-@TO
-@MANIFEST
+@place_options
 @VERBOSE
 @JSON
-def assemble(job_id: str, to: str, manifest: str | None, verbose: bool, as_json: bool) -> int:
+def assemble(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
     """Check a job for gaps and assemble its mosaic, without touching the windows."""
     from flows import cli_jobs
 
-    return cli_jobs.assemble(job_id, to, manifest, console_for(as_json, verbose))
+    return cli_jobs.assemble(job_id, place, console_for(as_json, verbose))
 
 
 @click.command(short_help="Say how far a job is.")
 @click.argument("job_id", metavar="JOB")
-@TO
-@MANIFEST
+@place_options
 @VERBOSE
 @JSON
-def status(job_id: str, to: str, manifest: str | None, verbose: bool, as_json: bool) -> int:
+def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
     """Say how far a job is: windows, rows, what is missing, what is published."""
     from flows import cli_jobs
 
-    return cli_jobs.status(job_id, to, manifest, console_for(as_json, verbose))
+    return cli_jobs.status(job_id, place, console_for(as_json, verbose))

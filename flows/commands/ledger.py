@@ -2,8 +2,8 @@
 
 import click
 
-from flows.cli_options import JSON, VERBOSE, console_for
-from flows.cli_options import TO as ROOT
+from flows.cli_options import JSON, VERBOSE, console_for, store_options
+from scenemosaic.places import StorePlace
 
 
 @click.group(short_help="Show a ledger, or clear a dead run from it.")
@@ -13,7 +13,7 @@ def ledger() -> None:
 
 @ledger.command(short_help="Say who holds the ledger, and what was published.")
 @click.argument("name")
-@ROOT
+@store_options
 @click.option("--max-age", metavar="AGE", help="Exit 4 where the active run is older: 2h, 30m.")
 @click.option(
     "--time-zone", metavar="ZONE", help="Whose day is counted.  [default: the last publisher's]"
@@ -21,22 +21,29 @@ def ledger() -> None:
 @VERBOSE
 @JSON
 def show(
-    name: str, to: str, max_age: str | None, time_zone: str | None, verbose: bool, as_json: bool
+    name: str,
+    store: StorePlace,
+    max_age: str | None,
+    time_zone: str | None,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     """Show the active run and its age, the day's slots, and the history. Changes nothing."""
     from flows import cli_ledger
 
-    return cli_ledger.show(name, to, max_age, time_zone, console_for(as_json, verbose))
+    return cli_ledger.show(name, store, max_age, time_zone, console_for(as_json, verbose))
 
 
 @ledger.command(short_help="Clear a dead run from the ledger.")
 @click.argument("name")
-@ROOT
+@store_options
 @click.option("--run-id", required=True, metavar="ID", help="The active run's ID, exactly.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why: it is kept.")
 @VERBOSE
 @JSON
-def clear(name: str, to: str, run_id: str, reason: str, verbose: bool, as_json: bool) -> int:
+def clear(
+    name: str, store: StorePlace, run_id: str, reason: str, verbose: bool, as_json: bool
+) -> int:
     """Clear a run that died while it held the ledger, so that the next one can publish.
 
     Look first at the run itself, at `scenemosaic ledger show`, and at
@@ -44,4 +51,4 @@ def clear(name: str, to: str, run_id: str, reason: str, verbose: bool, as_json: 
     """
     from flows import cli_ledger
 
-    return cli_ledger.clear(name, to, run_id, reason, console_for(as_json, verbose))
+    return cli_ledger.clear(name, store, run_id, reason, console_for(as_json, verbose))

@@ -25,6 +25,6 @@ def process(**given: Any) -> int:
         None if per_task == "auto" else per_task,
         given["strict_history"],
     )
-    request = cli_process.Request(given["sources"], given["to"], given["manifest"], options, limits)
+    request = cli_process.Request(given["sources"], given["place"], options, limits)
     run = cli_process.dry_run if given["dry_run"] else cli_process.process
     return run(request, console_for(given["as_json"], given["verbose"]))

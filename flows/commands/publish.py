@@ -4,13 +4,12 @@ from typing import Any
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, TO, VERBOSE, console_for
+from flows.cli_options import JSON, VERBOSE, console_for, place_options
 
 
 @click.command(short_help="Let latest.json name a finished job's mosaic.")
 @click.argument("job_id", metavar="JOB")
-@TO
-@MANIFEST
+@place_options
 @click.option("--ledger", default="publish", show_default=True, metavar="NAME", help="Its ledger.")
 @click.option("--slots", type=int, default=1, show_default=True, help="Publications a day.")
 @click.option(

@@ -2,13 +2,13 @@
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, POSITIVE, STRICT, TO, VERBOSE, console_for
+from flows.cli_options import JSON, POSITIVE, STRICT, VERBOSE, console_for, place_options
+from scenemosaic.places import Place
 
 
 @click.command(short_help="Replace what is wrong, where it is as it was inspected.")
 @click.argument("job_id", metavar="JOB")
-@TO
-@MANIFEST
+@place_options
 @click.option(
     "--window",
     "names",
@@ -28,8 +28,7 @@ from flows.cli_options import JSON, MANIFEST, POSITIVE, STRICT, TO, VERBOSE, con
 @JSON
 def repair(
     job_id: str,
-    to: str,
-    manifest: str | None,
+    place: Place,
     names: tuple[str, ...],
     sources: tuple[str, ...],
     accept_new_source: bool,
@@ -49,7 +48,7 @@ def repair(
 
     workers = workers or default_workers()
     request = cli_repair.Request(
-        job_id, to, manifest, names, sources, accept_new_source, workers, strict_history
+        job_id, place, names, sources, accept_new_source, workers, strict_history
     )
     return cli_repair.repair(request, console_for(as_json, verbose))
 
@@ -60,8 +59,7 @@ def repair(
     "--window", "names", multiple=True, required=True, metavar="R_C", help="As 0007_0012."
 )
 @click.option("--reason", required=True, metavar="TEXT", help="Kept in row, audit log and item.")
-@TO
-@MANIFEST
+@place_options
 @click.option("--source", "sources", multiple=True, metavar="PATH", help="Where the source lies.")
 @VERBOSE
 @JSON
@@ -69,8 +67,7 @@ def waive(
     job_id: str,
     names: tuple[str, ...],
     reason: str,
-    to: str,
-    manifest: str | None,
+    place: Place,
     sources: tuple[str, ...],
     verbose: bool,
     as_json: bool,
@@ -82,4 +79,4 @@ def waive(
     from flows import cli_repair
 
     console = console_for(as_json, verbose)
-    return cli_repair.waive(job_id, to, manifest, names, reason, sources, console)
+    return cli_repair.waive(job_id, place, names, reason, sources, console)

@@ -2,19 +2,19 @@
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, POSITIVE, VERBOSE, console_for
+from flows.cli_options import JSON, MANIFEST, POSITIVE, VERBOSE, console_for, root_options
+from scenemosaic.places import Place
 
 
 @click.command(short_help="Make the manifest's table or schema.")
-@click.argument("to", metavar="ROOT")
-@MANIFEST
+@root_options
 @VERBOSE
 @JSON
-def init(to: str, manifest: str | None, verbose: bool, as_json: bool) -> int:
+def init(place: Place, verbose: bool, as_json: bool) -> int:
     """Make the manifest's table or schema, and print the lifecycle rule that the root needs."""
     from flows import cli_jobs
 
-    return cli_jobs.initialise(to, manifest, console_for(as_json, verbose))
+    return cli_jobs.initialise(place, console_for(as_json, verbose))
 
 
 @click.command(short_help="List, and with --abort end, abandoned uploads.")
@@ -38,16 +38,14 @@ def gc(
 
 
 @click.command(short_help="Prove that store and manifest enforce preconditions.")
-@click.argument("to", metavar="ROOT")
-@MANIFEST
+@root_options
 @click.option("--rounds", type=POSITIVE, default=40, show_default=True, help="Races a check.")
 @click.option("--deadline", type=POSITIVE, default=600, show_default=True, metavar="SECONDS")
 @click.option("--policy", is_flag=True, help="Try a plain write to ledger/, and warn if it lands.")
 @VERBOSE
 @JSON
 def preflight(
-    to: str,
-    manifest: str | None,
+    place: Place,
     rounds: int,
     deadline: int,
     policy: bool,
@@ -62,4 +60,4 @@ def preflight(
     from flows import cli_preflight
 
     console = console_for(as_json, verbose)
-    return cli_preflight.preflight(to, manifest, rounds, float(deadline), console, policy=policy)
+    return cli_preflight.preflight(place, rounds, float(deadline), console, policy=policy)

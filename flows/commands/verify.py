@@ -2,13 +2,13 @@
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, POSITIVE, TO, VERBOSE, console_for
+from flows.cli_options import JSON, POSITIVE, VERBOSE, console_for, place_options
+from scenemosaic.places import Place
 
 
 @click.command(short_help="Compare tiles and mosaic with their rows.")
 @click.argument("job_id", metavar="JOB")
-@TO
-@MANIFEST
+@place_options
 @click.option(
     "--window", "names", multiple=True, metavar="R_C", help="Only this window, as 0007_0012."
 )
@@ -20,8 +20,7 @@ from flows.cli_options import JSON, MANIFEST, POSITIVE, TO, VERBOSE, console_for
 @JSON
 def verify(
     job_id: str,
-    to: str,
-    manifest: str | None,
+    place: Place,
     names: tuple[str, ...],
     deep: bool,
     workers: int,
@@ -35,5 +34,5 @@ def verify(
     """
     from flows import cli_verify
 
-    request = cli_verify.Request(job_id, to, manifest, names, deep, workers)
+    request = cli_verify.Request(job_id, place, names, deep, workers)
     return cli_verify.verify(request, console_for(as_json, verbose))

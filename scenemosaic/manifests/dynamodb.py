@@ -18,7 +18,7 @@ from scenemosaic.deadlines import Deadlines, within
 from scenemosaic.errors import MissingSchema, TransientStoreError
 from scenemosaic.keys import check_probe_partition
 from scenemosaic.manifests.dynamodb_errors import SDK_ERRORS, Refused, classify
-from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of
+from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of, table_request
 from scenemosaic.manifests.packing import PARTITION, fitted
 from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
 
@@ -212,18 +212,7 @@ class DynamoManifest:
         return row_of(item) if item else self.get(row.partition, row.window)
 
     def _create(self) -> bool:
-        request: dict[str, Any] = {
-            "TableName": self.table,
-            "KeySchema": [
-                {"AttributeName": PARTITION, "KeyType": "HASH"},
-                {"AttributeName": "window", "KeyType": "RANGE"},
-            ],
-            "AttributeDefinitions": [
-                {"AttributeName": PARTITION, "AttributeType": "S"},
-                {"AttributeName": "window", "AttributeType": "S"},
-            ],
-            "BillingMode": "PAY_PER_REQUEST",
-        }
+        request = table_request(self.table)
         try:
             self._call("CreateTable", "", lambda client: client.create_table(**request))
         except Refused:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scenemosaic.manifests.packing import Column, pack, unpack
+from scenemosaic.manifests.packing import PARTITION, Column, pack, unpack
 from scenemosaic.manifests.port import Row
 
 Item = dict[str, Any]
@@ -29,3 +29,19 @@ def _value(attribute: Mapping[str, Any]) -> Column:
         return int(number) if number.lstrip("-").isdecimal() else number
     value = attribute.get("B", attribute.get("S"))
     return value if isinstance(value, str | bytes) else None
+
+
+def table_request(table: str) -> dict[str, Any]:
+    """The CreateTable of a table that holds rows as items."""
+    return {
+        "TableName": table,
+        "KeySchema": [
+            {"AttributeName": PARTITION, "KeyType": "HASH"},
+            {"AttributeName": "window", "KeyType": "RANGE"},
+        ],
+        "AttributeDefinitions": [
+            {"AttributeName": PARTITION, "AttributeType": "S"},
+            {"AttributeName": "window", "AttributeType": "S"},
+        ],
+        "BillingMode": "PAY_PER_REQUEST",
+    }

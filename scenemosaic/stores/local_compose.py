@@ -47,15 +47,15 @@ def _write(segment: Segment, position: int, target: int, opened: Opener, pipe: P
         case Literal():
             files.write_at(target, segment.data, position)
         case FileSlice():
-            _copy_file(segment, target, position)
+            _copy_file(segment, position, pipe)
         case CopyRun():
             _copy_run(segment, target, position, opened, pipe)
 
 
-def _copy_file(piece: FileSlice, target: int, position: int) -> None:
+def _copy_file(piece: FileSlice, position: int, pipe: Pipe) -> None:
     descriptor = os.open(piece.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        copied = files.copy_range(descriptor, piece.offset, piece.size_bytes, target, position)
+        copied, _ = pipe.copy(descriptor, piece.offset, piece.size_bytes, position)
     finally:
         os.close(descriptor)
     _check_length(piece.path, copied, piece.size_bytes)

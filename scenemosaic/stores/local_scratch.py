@@ -36,7 +36,7 @@ def sweep(folder: Path, now_s: float | None = None) -> None:
     """Remove hidden files that are old and whose writers are dead; an object keeps its own name."""
     before = (time.time() if now_s is None else now_s) - ABANDONED_AFTER_S
     for path in folder.glob("*"):
-        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        with _only_files(), path.open("rb") as file:
             if os.fstat(file.fileno()).st_mtime < before and files.try_lock(file.fileno()):
                 _discard(path)
 
@@ -46,7 +46,7 @@ def abandoned(folder: Path, now_s: float | None = None) -> list[tuple[str, float
     now_s = time.time() if now_s is None else now_s
     found = []
     for path in sorted(folder.glob("*")):
-        with contextlib.suppress(FileNotFoundError), _locked(path) as is_dead:
+        with _only_files(), _locked(path) as is_dead:
             if is_dead:
                 found.append((path.name, max(now_s - path.stat().st_mtime, 0.0)))
     return found
@@ -55,11 +55,16 @@ def abandoned(folder: Path, now_s: float | None = None) -> list[tuple[str, float
 def discard(folder: Path, name: str) -> bool:
     """Remove one hidden file of a dead writer; False where it is gone or its writer lives."""
     path = folder / Path(name).name
-    with contextlib.suppress(FileNotFoundError), _locked(path) as is_dead:
+    with _only_files(), _locked(path) as is_dead:
         if is_dead:
             _discard(path)
             return not path.exists()
     return False
+
+
+def _only_files() -> contextlib.suppress:
+    """Passes over what another has removed meanwhile, and over folders, which are not ours."""
+    return contextlib.suppress(FileNotFoundError, IsADirectoryError)
 
 
 @contextlib.contextmanager

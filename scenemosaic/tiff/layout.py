@@ -108,8 +108,8 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
     BigTIFF is chosen from the exact size.
     """
     data_bytes = sum(run_bytes(run.sizes) for level in levels for run in level.runs)
+    empty = [_blank(level.shape) for level in levels]
     for big in (False, True):
-        empty = [_arrays(level, 0)[0] for level in levels]
         directories = _directories(template, levels, empty, shift, big)
         header_bytes = _header_bytes(directories, big)
         if big or header_bytes + data_bytes <= _CLASSIC_LIMIT:
@@ -126,14 +126,17 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
 def _arrays(level: Level, position: int) -> tuple[tuple[Offsets, Sizes], int]:
     """Block offsets and sizes of a level (image blocks, then mask blocks), and its end."""
     shape = level.shape
-    offsets = np.zeros(shape.blocks, np.uint64)
-    counts = np.zeros(shape.blocks, np.uint32)
+    offsets, counts = _blank(shape)
     for run in level.runs:
         starts = block_offsets(run.sizes, position)
         position += run_bytes(run.sizes)
         for target, source in ((offsets, starts), (counts, run.sizes)):
             _scatter(target, source, shape, run)
     return (offsets, counts), position
+
+
+def _blank(shape: LevelShape) -> tuple[Offsets, Sizes]:
+    return np.zeros(shape.blocks, np.uint64), np.zeros(shape.blocks, np.uint32)
 
 
 def _scatter(

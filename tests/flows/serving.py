@@ -105,6 +105,12 @@ def flow_runs(url: str, root: Path) -> list[dict[str, Any]]:
     return [run for run in found if run["parameters"].get("to") in (str(root), root.as_uri())]
 
 
+def objects(root: Path) -> dict[Path, int]:
+    """Every file below a root with its time, but the manifest's: SQLite tidies up after readers."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {p: p.stat().st_mtime_ns for p in files if not p.name.startswith("manifest.db")}
+
+
 def finished_task_runs(url: str, flows: list[dict[str, Any]], wanted: int) -> list[dict[str, Any]]:
     """All task runs of ``flows``, once ``wanted`` or more are recorded: records come late."""
     of_flows = {"flow_runs": {"id": {"any_": [flow["id"] for flow in flows]}}}

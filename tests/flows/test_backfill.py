@@ -11,12 +11,13 @@ from blocks.mosaic_recipe import RecipeFields
 from flows.backfill import backfill_scenes
 from flows.backfill_report import BackfillReport
 from flows.backfilling import Backfill, backfill
-from flows.launching import Ended, Launch, Started, Where
+from flows.launch import Ended, Launch, Started, Where
 from flows.server import PrefectUnavailable
 from scenemosaic import keys
 from scenemosaic.discovery.found import Found
 from scenemosaic.places import place_at
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
+from tests.flows.serving import objects
 
 RECIPE = RecipeFields(window=WINDOW, block_size=BLOCK)
 
@@ -145,15 +146,14 @@ class TestFlow:
         assert (first.name, first.is_completed()) == ("Backfilled", True)
         mosaics = list(root.glob(keys.mosaic_key("*")))
         assert len(mosaics) == 2
-        before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+        before = objects(root)
         second = self.run(two, root)
         assert (second.name, second.is_completed()) == ("AlreadyMosaicked", True)
         assert all(row.run_id is None for row in _report(second).rows), "no run is needed for it"
         again = self.run(two, root, mode="again")
         assert [row.state for row in _report(again).rows] == ["AlreadyMosaicked"] * 2
         assert all(row.run_id for row in _report(again).rows)
-        after = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
-        assert after == before
+        assert objects(root) == before
 
     def test_a_scene_that_failed_is_failed(self, scenes: list[Found], root: Path) -> None:
         state = self.run(scenes[:2], root)

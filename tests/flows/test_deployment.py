@@ -66,6 +66,7 @@ def test_yaml_and_table_are_one() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_deploy_all_and_run_one(scene: Path, tmp_path: Path, prefect_server: str) -> None:
     prefect(prefect_server, tmp_path, "work-pool", "create", POOL, "--type", "process")
     prefect(prefect_server, REPOSITORY, "deploy", "--all")

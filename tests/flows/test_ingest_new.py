@@ -22,7 +22,7 @@ from blocks.mosaic_recipe import RecipeFields
 from flows import ingest_new
 from flows.ingest_new import ingest_new_scenes
 from flows.ingest_report import IngestReport
-from flows.launching import Ended, Launch, Started
+from flows.launch import Ended, Launch, Started
 from scenemosaic import job, keys
 from scenemosaic.discovery.schedule import Schedule
 from scenemosaic.errors import Contended, InputError, PermanentStoreError

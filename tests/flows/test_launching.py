@@ -14,7 +14,8 @@ from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Sched
 
 from blocks.mosaic_recipe import RecipeFields
 from flows import launching
-from flows.launching import Deployed, Launch, Where
+from flows.launch import Launch, Where
+from flows.launching import Deployed
 from flows.scene_jobs import SceneJob, plan_found
 from flows.server import PrefectUnavailable
 from scenemosaic.discovery.found import Found

@@ -14,6 +14,7 @@ from flows.parameters import SceneSelection
         (["/data/a.tif"], "/data/out/", None, "a.tif → data/out"),
         (["s3://b/x/a%20b.tif", "s3://b/y.tif"], None, "prod", "a b.tif and 1 more → prod"),
         (["https://h/x/a.tif?sig=secret"], "s3://b/p/q", None, "a.tif → p/q"),
+        (["/data/a.tif"], "s3://bucket", None, "a.tif → bucket"),
         (["ftp://h/a.tif"], None, "prod", "scene → prod"),
     ],
 )

@@ -16,7 +16,7 @@ import pytest
 from flows.deployment_table import TABLE
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
-from tests.flows.serving import COMMAND_S, api, flow_runs, run_command, start_command
+from tests.flows.serving import COMMAND_S, api, flow_runs, objects, run_command, start_command
 
 pytestmark = pytest.mark.slow
 END_S = 30
@@ -96,7 +96,7 @@ def test_a_backfill_twice(tmp_path: Path, prefect_server: str) -> None:
         assert len(deployments(url)) >= len(TABLE)
         first = ended(url, start(url, "backfill_scenes", given))
         assert (first["state_name"], first["state_type"]) == ("Backfilled", "COMPLETED")
-        before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
+        before = objects(root)
         assert len(list(root.glob(keys.mosaic_key("*")))) == len(scenes)
         again = ended(url, start(url, "backfill_scenes", given))
         assert (again["state_name"], again["state_type"]) == ("AlreadyMosaicked", "COMPLETED")
@@ -104,8 +104,7 @@ def test_a_backfill_twice(tmp_path: Path, prefect_server: str) -> None:
         assert (refused["state_name"], refused["state_type"]) == ("BadInput", "FAILED")
         _turn_on(url)
 
-    after = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.is_file()}
-    assert after == before, "the second one wrote nothing"
+    assert objects(root) == before, "the second one wrote nothing"
     runs = [run for run in flow_runs(url, root) if "sources" in run["parameters"]]
     assert {run["state_name"] for run in runs} == {"Mosaicked"}
     assert len(runs) == len(scenes), "the second one needed no run of a scene"

@@ -24,7 +24,7 @@ def test_no_mutating_call_reaches_store_or_manifest(s3_place: MakePlace, scene: 
         assert code == 0, err
         assert json.loads(out)["outcome"] == "already-present"
         assert proxy.mutations == []
-        assert len(proxy.requests) == 4, "item.json, HEADs of mosaic and preview, one query"
+        assert len(proxy.requests) == 3, "item.json, the mosaic's HEAD, one query"
 
 
 def test_no_source_pixel_is_read(

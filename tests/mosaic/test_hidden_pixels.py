@@ -2,7 +2,7 @@
 
 A picture is made of patches: each is one way in which values lie around nodata, with
 all, none, half, one corner or one pixel of it hidden. GDAL's COG driver makes levels
-of the whole picture, and we of each patch alone, as windows do: they must agree.
+of the whole picture, and we of each column alone, as windows do: they must agree.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,17 @@ from scenemosaic.levels import Kernel, pyramid
 from tests.mosaic.memory import recipe_for, write_mosaic
 from tests.mosaic.pictures import Array, levels_of, same
 
-PATCH = 64
+PATCH = 32
+BLOCK = 64
 LEVELS = 2
 BANDS = 4
 DTYPES = (
     "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
 )  # fmt: skip
-KERNELS = ("nearest", "average", "mode", "rms")
+KERNELS = ("average", "mode", "rms")
+
+# What it warns of, nodata beside alpha, is meant.
+pytestmark = pytest.mark.filterwarnings("ignore::rasterio.errors.NodataShadowWarning")
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ def covers(rng: np.random.Generator) -> list[Array]:
     """Which pixels of a patch are shown."""
     nothing, corner, pixel = (np.ones((PATCH, PATCH), bool) for _ in range(3))
     nothing[:] = False
-    corner[:37, :35] = rng.random((37, 35)) < 0.5
+    corner[:17, :15] = rng.random((17, 15)) < 0.5
     pixel[20, 13] = False
     return [np.ones((PATCH, PATCH), bool), nothing, rng.random((PATCH, PATCH)) < 0.6, corner, pixel]
 
@@ -128,7 +132,7 @@ def gdal_levels(folder: Path, pixels: Array, mask: Any, hiding: Hiding, resampli
             if mask is not None:
                 dataset.write_mask(mask)
         rasterio.shutil.copy(
-            source, made, driver="COG", blocksize=PATCH, overview_resampling=resampling
+            source, made, driver="COG", blocksize=BLOCK, overview_resampling=resampling
         )
     return levels_of(made)
 
@@ -144,18 +148,16 @@ def test_each_window_alone_has_the_levels_of_gdals_whole(
         pixels, mask = picture(np.dtype(dtype), hiding)
         theirs = gdal_levels(folder, pixels, mask, hiding, resampling)
         kernel = Kernel(resampling, hiding.nodata, hiding.alpha)
-        for y in range(0, pixels.shape[1], PATCH):
-            for x in range(0, pixels.shape[2], PATCH):
-                box = np.s_[..., y : y + PATCH, x : x + PATCH]
-                part = None if mask is None else mask[box]
-                ours = pyramid(np.ascontiguousarray(pixels[box]), part, kernel, LEVELS)
-                for level in range(1, LEVELS + 1):
-                    top, left, size = y >> level, x >> level, PATCH >> level
-                    cut = np.s_[..., top : top + size, left : left + size]
-                    where = f"{hiding}, patch at {y}, {x}, level {level}"
-                    assert same(ours[level][0], theirs[level][0][cut]), where
-                    shown = ours[level][1]
-                    assert shown is None or same(shown, theirs[level][1][cut]), f"mask, {where}"
+        for x in range(0, pixels.shape[2], PATCH):
+            box = np.s_[..., x : x + PATCH]
+            part = None if mask is None else np.ascontiguousarray(mask[box])
+            ours = pyramid(np.ascontiguousarray(pixels[box]), part, kernel, LEVELS)
+            for level in range(1, LEVELS + 1):
+                cut = np.s_[..., x >> level : (x + PATCH) >> level]
+                where = f"{hiding}, column at {x}, level {level}"
+                assert same(ours[level][0], theirs[level][0][cut]), where
+                shown = ours[level][1]
+                assert shown is None or same(shown, theirs[level][1][cut]), f"mask, {where}"
 
 
 @pytest.mark.parametrize("resampling", ["average", "rms"])

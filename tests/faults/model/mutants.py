@@ -121,7 +121,7 @@ def ambiguous_means_failed() -> Iterator[Wrap]:
 
 @mutant(r"says .*'unknown'|failed: IncompleteError")
 def the_read_back_is_skipped() -> Iterator[None]:
-    def read_back(self: Any) -> Committed:
+    def read_back(self: Any, **_: object) -> Committed:
         return self._committed(Outcome.ALREADY_PRESENT, _sent(self))
 
     with _patched(commit._Attempt, "_read_back", read_back):

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from scenemosaic import job, keys, session
+from scenemosaic import job, keys, places, session
 from scenemosaic.commit import RetryPolicy
 from scenemosaic.manifests import open_manifest
 from scenemosaic.planning import PlanOptions
@@ -109,9 +109,9 @@ class Life:
 
 @contextlib.contextmanager
 def gated(gate: Gate) -> Iterator[None]:
-    def opened(root: str, manifest: str) -> Session:
-        store = Gated("store", open_store(root), gate)
-        rows: Any = Gated("manifest", open_manifest(manifest), gate)
+    def opened(place: places.Place) -> Session:
+        store = Gated("store", open_store(place.store.root), gate)
+        rows: Any = Gated("manifest", open_manifest(place.manifest.url), gate)
         time = FakeTime()
         return Session(store, rows, RetryPolicy(), time.effects())  # type: ignore[arg-type]
 

@@ -13,6 +13,7 @@ from scenemosaic import held, job, publish, session, windows
 from scenemosaic.claims import ClaimSettings
 from scenemosaic.commit import RetryPolicy
 from scenemosaic.errors import TransientStoreError
+from scenemosaic.places import Place
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import Answer, WriteResult
 from scenemosaic.windows import WindowOutcome
@@ -197,8 +198,8 @@ class World:
             worker.ended = True
             self._moved.release()
 
-    def _open(self, root: str, _manifest: str) -> Session:
-        worker = self.workers[int(root.removeprefix("model:"))]
+    def _open(self, place: Place) -> Session:
+        worker = self.workers[int(place.store.root.removeprefix("model:"))]
         store: Any = Gated("store", self.checks.store, self._gate)
         now = f"2026-01-01T00:00:{worker.number:02d}Z"  # so that no two workers say the same
         effects = replace(worker.time.effects(), now=lambda: now)

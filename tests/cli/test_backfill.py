@@ -1,0 +1,67 @@
+"""``backfill`` as people run it: usage, a dry run, and twice over the same scenes."""
+
+from pathlib import Path
+
+import pytest
+
+from scenemosaic import keys
+from tests.flows.scenes import BLOCK, WINDOW, make_scene
+from tests.flows.serving import objects, run_command
+
+SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "only one"),
+        (["a.tif", "--prefix", "."], "only one"),
+        (["a.tif", "--asset", "visual"], "--stac"),
+        (["a.tif", "--since", "2024-05-01"], "--prefix and --stac"),
+        (["--prefix", ".", "--since", "May"], "'May'"),
+        (["--prefix", ".", "--since", "2024-05-02", "--until", "2024-05-01"], "swap"),
+        (["--prefix", "absent"], "absent"),
+        (["--list", "absent.txt"], "absent.txt"),
+        (["a.tif", "--at-once", "51"], "51"),
+        (["a.tif", "--deployment", "process-scene/default"], "PREFECT_API_URL"),
+    ],
+)
+def test_bad_usage(tmp_path: Path, more: list[str], said: str) -> None:
+    answer = run_command(["backfill", *more, "--to", str(tmp_path / "root"), "--json"], tmp_path)
+    assert answer.code == 2
+    assert answer.value()["exit_code"] == 2
+    assert said in answer.err.splitlines()[-1]
+    assert not (tmp_path / "root").exists()
+
+
+def test_a_dry_run_of_a_list(tmp_path: Path) -> None:
+    make_scene(tmp_path / "a.tif")
+    (tmp_path / "list.txt").write_text("# scenes\na.tif\n\nabsent.tif\n")
+    given = ["backfill", "--list", "list.txt", "--to", "root", *SIZES, "--dry-run", "--json"]
+    answer = run_command(given, tmp_path)
+    value = answer.value()
+    assert (answer.code, value["state"]) == (0, "DryRun")
+    assert [row["state"] for row in value["rows"]] == ["WouldRun", "BadInput"]
+    assert value["rows"][0]["windows"] == 12
+    assert "absent.tif" in answer.err
+    assert not (tmp_path / "root").exists()
+
+
+@pytest.mark.slow
+def test_twice(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for seed in (1, 2, 3):
+        make_scene(tmp_path / "in" / f"{seed}.tif", seed=seed)
+    (tmp_path / "in" / "bad.tif").write_text("no raster")
+    given = ["backfill", "--prefix", "in", "--to", "root", *SIZES, "--at-once", "3", "--json"]
+    first = run_command(given, tmp_path)
+    assert first.code == 3, "what was refused stands beside what was written"
+    assert first.value()["counts"] == {"BadInput": 1, "Mosaicked": 3}
+    assert len(list((tmp_path / "root").glob(keys.mosaic_key("*")))) == 3
+    (tmp_path / "in" / "bad.tif").unlink()
+    before = objects(tmp_path / "root")
+    second = run_command(given, tmp_path)
+    assert (second.code, second.value()["state"]) == (0, "AlreadyMosaicked")
+    assert objects(tmp_path / "root") == before
+    # Nobody would ever read what a temporary server recorded.
+    assert "temporary server" not in second.err
