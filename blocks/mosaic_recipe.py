@@ -6,6 +6,7 @@ from typing import Literal, Self
 from prefect.blocks.core import Block
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from blocks.forms import lifted
 from blocks.validation import as_value_error
 from scenemosaic.plan import PlanOptions
 from scenemosaic.recipe_rules import LEVELS
@@ -31,6 +32,7 @@ class RecipeFields(BaseModel):
         title="Level",
         description="deflate 1 to 12, zstd 1 to 22; the quality of jpeg and webp, 1 to 100.",
         examples=[6],
+        json_schema_extra=lifted,
     )
     resampling: Literal["nearest", "average", "mode", "rms"] | None = Field(
         default=None,
@@ -44,6 +46,7 @@ class RecipeFields(BaseModel):
         title="Window",
         description="Pixels a side of a tile. Left out: what suits the scene.",
         examples=[2048],
+        json_schema_extra=lifted,
     )
     block_size: int | None = Field(
         default=None,
@@ -53,6 +56,7 @@ class RecipeFields(BaseModel):
         title="Block",
         description="Pixels a side of a compressed block. Left out: 512, or what suits the scene.",
         examples=[512],
+        json_schema_extra=lifted,
     )
     collection: str | None = Field(
         default=None,
@@ -61,6 +65,7 @@ class RecipeFields(BaseModel):
         title="STAC collection",
         description="The collection that the mosaic's item names.",
         examples=["sentinel-2-mosaics"],
+        json_schema_extra=lifted,
     )
 
     @model_validator(mode="after")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from blocks.forms import LeftOut
 from blocks.mosaic_recipe import MosaicRecipe, RecipeFields
 from flows.batches import MAX_WINDOWS
 from scenemosaic.discovery.selection import Selection
@@ -27,25 +28,35 @@ Sources = Annotated[
     list[Text], Field(min_length=1, max_length=1000, examples=[["s3://bucket/scenes/a.tif"]])
 ]
 GivenSources = Annotated[
-    Annotated[list[Text], Field(max_length=1000)] | None, Field(examples=[["/data/scenes/a.tif"]])
+    Annotated[list[Text], Field(max_length=1000)] | None,
+    Field(examples=[["/data/scenes/a.tif"]]),
+    LeftOut(),
 ]
-To = Annotated[Text | None, Field(examples=["s3://bucket/mosaics", "/data/mosaics"])]
+To = Annotated[Text | None, Field(examples=["s3://bucket/mosaics", "/data/mosaics"]), LeftOut()]
 Manifest = Annotated[
-    Text | None, Field(examples=["dynamodb://scenemosaic-manifest", "sqlite:////data/manifest.db"])
+    Text | None,
+    Field(examples=["dynamodb://scenemosaic-manifest", "sqlite:////data/manifest.db"]),
+    LeftOut(),
 ]
 BlockName = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=100)]
-Store = Annotated[BlockName | None, Field(examples=["production"])]
-RecipeBlock = Annotated[BlockName | None, Field(examples=["visual-jpeg"])]
+Store = Annotated[BlockName | None, Field(examples=["production"]), LeftOut()]
+RecipeBlock = Annotated[BlockName | None, Field(examples=["visual-jpeg"]), LeftOut()]
 Taken = Annotated[date | None, Field(examples=["2024-05-01"])]
-Workers = Annotated[Annotated[int, Field(ge=1, le=MOST_WORKERS)] | None, Field(examples=[4])]
+Workers = Annotated[
+    Annotated[int, Field(ge=1, le=MOST_WORKERS)] | None, Field(examples=[4]), LeftOut()
+]
 Readers = Annotated[int, Field(ge=1, le=MOST_WORKERS, examples=[8])]
-WindowsPerTask = Annotated[Annotated[int, Field(ge=1, le=MAX_WINDOWS)] | None, Field(examples=[50])]
+WindowsPerTask = Annotated[
+    Annotated[int, Field(ge=1, le=MAX_WINDOWS)] | None, Field(examples=[50]), LeftOut()
+]
 JobId = Annotated[
     str, Field(pattern=r"^[0-9a-f]{32}$", examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"])
 ]
 WindowName = Annotated[str, Field(pattern=r"^[0-9]{4,}_[0-9]{4,}$")]
 Windows = Annotated[
-    Annotated[list[WindowName], Field(max_length=10_000)] | None, Field(examples=[["0007_0012"]])
+    Annotated[list[WindowName], Field(max_length=10_000)] | None,
+    Field(examples=[["0007_0012"]]),
+    LeftOut(),
 ]
 LedgerName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", examples=["publish"])]
 IngestName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,56}$", examples=["nightly"])]
@@ -63,13 +74,16 @@ Slots = Annotated[int, Field(ge=1, le=100, examples=[1])]
 TimeZone = Annotated[str, Field(min_length=1, max_length=100, examples=["Europe/Berlin"])]
 ApproveWithin = Annotated[int, Field(ge=1, le=31 * 86_400, examples=[86_400])]
 RunId = Annotated[
-    Annotated[str, Field(min_length=1, max_length=200)] | None, Field(examples=["nightly-1"])
+    Annotated[str, Field(min_length=1, max_length=200)] | None,
+    Field(examples=["nightly-1"]),
+    LeftOut(),
 ]
 Age = Annotated[str, Field(pattern=r"^[0-9]+[smhdw]$", examples=["2h", "30m", "1d"])]
 AtOnce = Annotated[int, Field(ge=1, le=MOST_AT_ONCE, examples=[4])]
 Deployment = Annotated[
     Annotated[str, Field(pattern=r"^([^/]+/[^/]+)?$", max_length=500)] | None,
     Field(examples=["process-scene/default"]),
+    LeftOut(),
 ]
 Attempt = Annotated[int, Field(ge=1, le=1000, examples=[1])]
 

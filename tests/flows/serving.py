@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from tests.servers import Server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND_S = 280.0
+END_S = 30
 RECORDS_S = 120.0
 _FLUSH = ("TASK_RUN_RECORDER", "EVENT_PERSISTER")
 
@@ -35,8 +38,8 @@ class Answer:
         return value
 
 
-def start_prefect(folder: Path) -> Server:
-    """``prefect server start`` with a home of its own and quick records."""
+def start_prefect(folder: Path, *, pages: bool = False) -> Server:
+    """``prefect server start`` with a home of its own and quick records, and with its pages."""
     port = servers.free_port()
     env = {
         "PREFECT_HOME": str(folder / "home"),
@@ -44,7 +47,13 @@ def start_prefect(folder: Path) -> Server:
         "DO_NOT_TRACK": "1",
     }
     env |= {f"PREFECT_SERVER_SERVICES_{name}_FLUSH_INTERVAL": "1" for name in _FLUSH}
-    command = [servers.script("prefect"), "server", "start", "--no-ui", "--port", str(port)]
+    command = [servers.script("prefect"), "server", "start", "--port", str(port)]
+    if pages:
+        # Else they would call the default port.
+        env |= {"PREFECT_SERVER_API_PORT": str(port)}
+        env |= {"PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api"}
+    else:
+        command.append("--no-ui")
     return servers.start(
         "prefect", command, port, folder, env=env, ready_path="/api/health", start_s=180
     )
@@ -68,6 +77,23 @@ def start_command(
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@contextmanager
+def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
+    """What a ``scenemosaic serve`` says as it begins; it is interrupted at the end."""
+    given = ["serve", "--json", "--automations"]
+    process = start_command(given, folder, {"PREFECT_API_URL": url})
+    try:
+        assert process.stdout is not None
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=END_S)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 def finish(process: "subprocess.Popen[str]") -> Answer:

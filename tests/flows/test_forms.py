@@ -26,7 +26,7 @@ def kinds(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The alternatives of a field but null, and of a list its items' as well."""
     for one in value.get("anyOf", [value]):
         if one.get("type") != "null":
-            yield one
+            yield value | one  # bounds stand beside the alternatives
             if "items" in one:
                 yield from kinds(one["items"])
 

@@ -1,13 +1,8 @@
 """``scenemosaic serve`` on a real server: what is served runs, twice and without a second copy."""
 
 import json
-import os
-import signal
-import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +11,9 @@ import pytest
 from flows.deployment_table import TABLE
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
-from tests.flows.serving import COMMAND_S, api, flow_runs, objects, run_command, start_command
+from tests.flows.serving import COMMAND_S, api, flow_runs, objects, run_command, served
 
 pytestmark = pytest.mark.slow
-END_S = 30
-
-
-@contextmanager
-def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
-    """What a ``scenemosaic serve`` says as it begins; it is interrupted at the end."""
-    given = ["serve", "--json", "--automations"]
-    process = start_command(given, folder, {"PREFECT_API_URL": url})
-    try:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.communicate(timeout=END_S)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.communicate()
 
 
 def post(url: str, path: str, body: dict[str, Any], method: str = "POST") -> Any:

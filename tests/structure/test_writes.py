@@ -63,6 +63,7 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ("scenemosaic.preflight.memory", "Memory.remember", ".write_text()"): (
         "the user's cache of places that were checked"
     ),
+    ("scenemosaic.levels", "_dataset", "open with mode 'r+'"): "GDAL's own file in memory",
     ("scenemosaic.manifests.packing", "pack", DYNAMIC): "a row's fields, not a client's methods",
     ("scenemosaic.manifests.sql", "SqlManifest._make_file", ".touch()"): (
         "an empty database, left alone where it exists"
@@ -75,6 +76,9 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ("flows.demo_scene", "make_scene", ".replace()"): (
         "the demo's scene gets its name once it is whole"
     ),
+    ("flows.streams", "open_closed_streams", "os.open for writing"): "/dev/null",
+    ("flows.streams", "open_closed_streams", "open with mode 'w'"): "/dev/null, opened just before",
+    ("flows.streams", "_drop", "os.open for writing"): "/dev/null",
     ("flows.temporary_server", "_copied", "shutil.copyfile"): (
         "the temporary server's own home, made by this process"
     ),

@@ -1,0 +1,116 @@
+"""Prefect's pages in a headless Chromium, and the form of a deployment as a person fills it."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Error, Locator, Page, Route, expect, sync_playwright
+
+WAIT_MS = 180_000
+_SIZE = {"width": 1000, "height": 560}
+
+
+def chromium() -> str:
+    """The installed program; the test is skipped where there is none, and fails in CI."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        reason = "no Chromium here (Debian: apt-get install chromium)"
+        if os.environ.get("SCENEMOSAIC_CI") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@contextmanager
+def opened(program: str, url: str) -> Iterator[Page]:
+    """A page that reaches the server at ``url``, and no other."""
+
+    def only_ours(route: Route) -> None:
+        if route.request.url.startswith(f"{url}/"):
+            route.continue_()
+        else:
+            route.abort()
+
+    expect.set_options(timeout=WAIT_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            timeout=WAIT_MS,
+        )
+        page = browser.new_page(viewport=_SIZE, base_url=url, locale="en-GB", timezone_id="UTC")
+        page.set_default_timeout(WAIT_MS)
+        page.route("**/*", only_ours)
+        try:
+            yield page
+        except (AssertionError, Error) as error:
+            error.add_note(f"{page.url}\n{page.locator('body').inner_text(timeout=5000)}")
+            raise
+        finally:
+            browser.close()
+
+
+class Form:
+    """The parameters of a deployment's custom run."""
+
+    def __init__(self, page: Page, flow: str) -> None:
+        self.page = page
+        page.goto("/v2/deployments")
+        row = page.get_by_role("row").filter(has_text=flow)
+        row.get_by_role("link", name="default").click()
+        page.get_by_role("button", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Custom run").click()
+        self.submit = page.get_by_role("button", name="Submit")
+        expect(self.submit).to_be_visible()
+
+    def field(self, label: str) -> Locator:
+        """All of a field: its label, its description, its inputs and its errors."""
+        label_ = self.page.locator("label").filter(
+            has_text=re.compile(rf"^{re.escape(label)}( \(Optional\))?$")
+        )
+        return label_.locator("xpath=ancestor::div[fieldset][1]")
+
+    def fill(self, label: str, value: str, *, kind: str | None = None) -> Locator:
+        """Type ``value`` into a field's one input; ``kind`` is chosen where it may be left out."""
+        field = self.field(label)
+        if kind is not None:
+            field.get_by_role("tab", name=kind, exact=True).click()
+        entry = field.get_by_role("textbox").or_(field.get_by_role("spinbutton"))
+        entry.fill(value)
+        return entry
+
+    def choose(self, label: str, kind: str) -> None:
+        """Open a nested group that may be left out."""
+        self.field(label).get_by_role("tab", name=kind, exact=True).click()
+
+    def add(self, label: str, values: list[str]) -> None:
+        """Give a list its items."""
+        field = self.field(label)
+        for number, value in enumerate(values):
+            field.get_by_role("button", name="Add item").click()
+            field.get_by_role("textbox").nth(number).fill(value)
+
+    def start(self) -> None:
+        """Submit what fits, and open the run that it makes."""
+        self.submit.click()
+        self.page.get_by_role("link", name="View run").first.click()
+        expect(self.page).to_have_url(re.compile("/runs/flow-run/"))
+
+
+def artifact(page: Page, run: str, key: str) -> None:
+    """Open one of a run's artifacts; ``run`` is the run's page, ``key`` how the artifact begins."""
+    page.goto(run)
+    page.get_by_role("tab", name="Artifacts").click()
+    page.get_by_role("link", name=re.compile(rf"\b{key}")).first.click()
+    expect(page.get_by_role("tab", name="Raw")).to_be_visible()
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep what the page shows for the documents, where ``SCENEMOSAIC_PICTURES`` says where."""
+    folder = os.environ.get("SCENEMOSAIC_PICTURES")
+    if folder:
+        page.screenshot(path=Path(folder) / f"{name}.png")

@@ -1,0 +1,105 @@
+"""An operator's backfill from Prefect's own pages: a mistake, the run, what it shows, and again."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from flows.demo_scene import make_scene
+from tests import servers
+from tests.flows.serving import flow_runs, objects, served, start_prefect
+from tests.ui.browser import Form, artifact, chromium, opened, picture
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+# Pixels a side, by which the scenes differ, and their windows of 128 pixels a side.
+SCENES = {"north.tif": (512, 16), "south.tif": (384, 9)}
+
+
+def test_a_backfill_from_the_form(tmp_path_factory: pytest.TempPathFactory) -> None:
+    program = chromium()
+    folder = tmp_path_factory.mktemp("scenes")
+    root = folder / "mosaics"
+    for name, (size, _) in SCENES.items():
+        make_scene(folder / name, size, lambda done, of: None)
+    server = start_prefect(tmp_path_factory.mktemp("prefect"), pages=True)
+    with servers.running(server), served(f"{server.url}/api", folder):
+        with opened(program, server.url) as page:
+            _wrong_then_right(page, folder, root)
+            _, runs = _ended(page, "Backfilled"), flow_runs(f"{server.url}/api", root)
+            _sees_the_backfill(page)
+            scene = next(run for run in runs if run["name"].startswith("north.tif →"))
+            _sees_the_scene(page, f"/v2/runs/flow-run/{scene['id']}")
+            before = _standing(root)
+            _filled(page, folder, root).start()
+            _ended(page, "AlreadyMosaicked")
+            picture(page, "again")
+        runs = flow_runs(f"{server.url}/api", root)
+
+    assert _standing(root) == before, "the second one wrote nothing"
+    states = sorted(run["state_name"] for run in runs)
+    assert states == ["AlreadyMosaicked", "Backfilled", "Mosaicked", "Mosaicked"]
+
+
+def _filled(page: Page, folder: Path, root: Path) -> Form:
+    form = Form(page, "backfill-scenes")
+    form.add("Scenes", [str(folder / name) for name in SCENES])
+    form.fill("to", str(root), kind="str")
+    form.choose("recipe", "RecipeFields")
+    form.fill("Window", "128", kind="int")
+    form.fill("Block", "64", kind="int")
+    return form
+
+
+def _wrong_then_right(page: Page, folder: Path, root: Path) -> None:
+    form = _filled(page, folder, root)
+    at_once = form.fill("at_once", "0")
+    form.submit.click()
+    said = str(at_once.evaluate("input => input.validationMessage"))
+    assert "greater than or equal to 1" in said, "the browser itself says so, beside the field"
+    at_once.fill("2")
+    level = form.fill("Level", "101", kind="int")
+    form.submit.click()
+    wrong = form.field("Level").get_by_text("101 is greater than the maximum of 100")
+    expect(wrong).to_be_visible()
+    level.scroll_into_view_if_needed()
+    picture(page, "form")
+    level.fill("6")
+    form.submit.click()  # the first after a mistake only checks again
+    expect(wrong).to_be_hidden()
+    assert not root.exists(), "what does not fit starts nothing"
+    form.start()
+
+
+def _ended(page: Page, state: str) -> None:
+    expect(page.locator("main").get_by_text(state, exact=True).first).to_be_visible()
+
+
+def _sees_the_backfill(page: Page) -> None:
+    artifact(page, page.url, "backfill")
+    for name, (_, windows) in SCENES.items():
+        row = page.get_by_role("row").filter(has_text=name)
+        expect(row).to_contain_text("Mosaicked")
+        expect(row).to_contain_text(f"{windows} written, 0 already there")
+    picture(page, "backfill")
+
+
+def _sees_the_scene(page: Page, run: str) -> None:
+    windows = SCENES["north.tif"][1]
+    artifact(page, run, "outcomes-")
+    row = page.get_by_role("row").filter(has_text=re.compile("^written"))
+    expect(row).to_contain_text(str(windows))
+    picture(page, "outcomes")
+    artifact(page, run, "gap-map-")
+    expect(page.locator("main")).to_contain_text(f"🟩 {windows} written")
+    picture(page, "gap-map")
+    artifact(page, run, "preview-")
+    preview = page.get_by_role("img", name="artifact-image")
+    expect(preview).to_be_visible()
+    assert preview.evaluate("image => image.naturalWidth") > 0, "it is a picture"
+    picture(page, "preview")
+
+
+def _standing(root: Path) -> dict[Path, tuple[int, int]]:
+    """Every file that a run writes: which one it is, and when it was written."""
+    return {path: (path.stat().st_ino, time) for path, time in objects(root).items()}
