@@ -26,6 +26,8 @@ def choose_block(width: int, height: int, window: int | None) -> int:
     rio-cogeo takes a level that is exactly one block wide and higher than 512
     pixels for untiled, and so refuses the file (GDAL's own COGs too): a portrait of
     4096 x 8192 has such a level with blocks of 512, and none with blocks of 256.
+    No block helps an image one pixel wide and higher than 512: rio-cogeo asks for
+    overviews there, and takes their decimation from widths, which stay 1.
     """
     usable = [block for block in _BLOCKS if window is None or window % block == 0]
     return next((b for b in usable if not _looks_untiled(width, height, b)), 512)

@@ -13,7 +13,7 @@ from pathlib import Path
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 
 CHUNK_BYTES = 4 << 20
-WRITE_BYTES = 256 << 10
+WRITE_BYTES = 128 << 10
 BUFFER_BYTES = 2 << 20
 PAGE_BYTES = 4096
 LOCK_DEADLINE_S = 60.0

@@ -24,17 +24,9 @@ SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
 
 def shell(folder: Path, arguments: Sequence[str], redirection: str) -> tuple[int, str, str]:
     """A command under a shell's redirection: exit code, stdout, stderr."""
+    command = [sys.executable, "-m", "flows.cli", *arguments]
     done = subprocess.run(
-        [
-            "sh",
-            "-c",
-            f'exec "$@" {redirection}',
-            "sh",
-            sys.executable,
-            "-m",
-            "flows.cli",
-            *arguments,
-        ],
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *command],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,

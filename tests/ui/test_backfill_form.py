@@ -26,14 +26,17 @@ def test_a_backfill_from_the_form(tmp_path_factory: pytest.TempPathFactory) -> N
     with servers.running(server), served(f"{server.url}/api", folder):
         with opened(program, server.url) as page:
             _wrong_then_right(page, folder, root)
-            _, runs = _ended(page, "Backfilled"), flow_runs(f"{server.url}/api", root)
-            _sees_the_backfill(page)
+            _ended(page, "Backfilled")
+            _sees_the_backfill(page, "Mosaicked", "written, 0 already there")
+            picture(page, "backfill.png")
+            runs = flow_runs(f"{server.url}/api", root)
             scene = next(run for run in runs if run["name"].startswith("north.tif →"))
             _sees_the_scene(page, f"/v2/runs/flow-run/{scene['id']}")
             before = _standing(root)
             _filled(page, folder, root).start()
             _ended(page, "AlreadyMosaicked")
-            picture(page, "again")
+            _sees_the_backfill(page, "AlreadyMosaicked", "all of it was there")
+            picture(page, "again.png")
         runs = flow_runs(f"{server.url}/api", root)
 
     assert _standing(root) == before, "the second one wrote nothing"
@@ -58,13 +61,13 @@ def _wrong_then_right(page: Page, folder: Path, root: Path) -> None:
     said = str(at_once.evaluate("input => input.validationMessage"))
     assert "greater than or equal to 1" in said, "the browser itself says so, beside the field"
     at_once.fill("2")
-    level = form.fill("Level", "101", kind="int")
+    store = form.fill("store", "My Store", kind="str")
     form.submit.click()
-    wrong = form.field("Level").get_by_text("101 is greater than the maximum of 100")
+    wrong = form.field("store").get_by_text("'My Store' does not match '^[a-z0-9-]+$'")
     expect(wrong).to_be_visible()
-    level.scroll_into_view_if_needed()
-    picture(page, "form")
-    level.fill("6")
+    store.scroll_into_view_if_needed()
+    picture(page, "form.png")
+    form.choose("store", "None")
     form.submit.click()  # the first after a mistake only checks again
     expect(wrong).to_be_hidden()
     assert not root.exists(), "what does not fit starts nothing"
@@ -75,13 +78,13 @@ def _ended(page: Page, state: str) -> None:
     expect(page.locator("main").get_by_text(state, exact=True).first).to_be_visible()
 
 
-def _sees_the_backfill(page: Page) -> None:
+def _sees_the_backfill(page: Page, state: str, what: str) -> None:
     artifact(page, page.url, "backfill")
     for name, (_, windows) in SCENES.items():
         row = page.get_by_role("row").filter(has_text=name)
-        expect(row).to_contain_text("Mosaicked")
-        expect(row).to_contain_text(f"{windows} written, 0 already there")
-    picture(page, "backfill")
+        expect(row.get_by_role("cell", name=state, exact=True)).to_be_visible()
+        expect(row).to_contain_text(what)
+        expect(row.get_by_role("cell", name=str(windows), exact=True)).to_be_visible()
 
 
 def _sees_the_scene(page: Page, run: str) -> None:
@@ -89,15 +92,16 @@ def _sees_the_scene(page: Page, run: str) -> None:
     artifact(page, run, "outcomes-")
     row = page.get_by_role("row").filter(has_text=re.compile("^written"))
     expect(row).to_contain_text(str(windows))
-    picture(page, "outcomes")
+    picture(page, "outcomes.png")
     artifact(page, run, "gap-map-")
-    expect(page.locator("main")).to_contain_text(f"🟩 {windows} written")
-    picture(page, "gap-map")
+    expect(page.get_by_text(f"🟩 {windows} written")).to_be_visible()
+    expect(page.get_by_text("🟩🟩🟩🟩").first).to_be_visible()
+    picture(page, "gap-map.png")
     artifact(page, run, "preview-")
     preview = page.get_by_role("img", name="artifact-image")
     expect(preview).to_be_visible()
     assert preview.evaluate("image => image.naturalWidth") > 0, "it is a picture"
-    picture(page, "preview")
+    picture(page, "preview.jpg")  # of a PNG too much is noise
 
 
 def _standing(root: Path) -> dict[Path, tuple[int, int]]:
