@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Locator, Page, Route, expect, sync_playwright
 
-WAIT_MS = 120_000
+WAIT_MS = 180_000
 _SIZE = {"width": 1000, "height": 560}
 
 
@@ -107,7 +107,8 @@ def artifact(page: Page, run: str, key: str) -> None:
     """Open one of a run's artifacts; ``run`` is the run's page, ``key`` how the artifact begins."""
     page.goto(run)
     page.get_by_role("tab", name="Artifacts").click()
-    page.get_by_role("link", name=re.compile(rf"\b{key}")).first.click()
+    links = page.locator("a[href*='/artifacts/artifact/']")  # the flow is a link, too
+    links.filter(has=page.get_by_role("heading", name=re.compile(f"^{key}"))).click()
     expect(page.get_by_role("tab", name="Raw")).to_be_visible()
 
 

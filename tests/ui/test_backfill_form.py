@@ -94,8 +94,9 @@ def _sees_the_scene(page: Page, run: str) -> None:
     expect(row).to_contain_text(str(windows))
     picture(page, "outcomes.png")
     artifact(page, run, "gap-map-")
-    expect(page.get_by_text(f"🟩 {windows} written")).to_be_visible()
-    expect(page.get_by_text("🟩🟩🟩🟩").first).to_be_visible()
+    shown = page.get_by_test_id("markdown-display")  # the raw text lies hidden below it
+    expect(shown.get_by_text(f"🟩 {windows} written")).to_be_visible()
+    expect(shown.get_by_text("🟩🟩🟩🟩").first).to_be_visible()
     picture(page, "gap-map.png")
     artifact(page, run, "preview-")
     preview = page.get_by_role("img", name="artifact-image")
