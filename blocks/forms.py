@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 _BOUNDS: Final = (
     *("minimum", "maximum", "multipleOf"),
@@ -29,7 +28,7 @@ class LeftOut:
     """:func:`lifted` for a flow's parameter: Prefect puts its own ``json_schema_extra`` there."""
 
     def __get_pydantic_json_schema__(
-        self, core: CoreSchema, handler: GetJsonSchemaHandler
+        self, core: Any, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         schema = handler(core)
         lifted(schema)
