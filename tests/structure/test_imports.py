@@ -65,7 +65,13 @@ PURE = {
 }  # fmt: skip
 _PACKAGES = ("ledger", "stores", "tiff")
 # isal counts bytes (CRC-32) and nothing else here.
-PURE_MAY_IMPORT = {"isal", "numpy", "scenemosaic", *(f"scenemosaic.{name}" for name in _PACKAGES), *PURE}
+PURE_MAY_IMPORT = {
+    "isal",
+    "numpy",
+    "scenemosaic",
+    *(f"scenemosaic.{name}" for name in _PACKAGES),
+    *PURE,
+}
 
 
 def imported(tree: ast.AST, module: str) -> Iterator[str]:

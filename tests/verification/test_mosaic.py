@@ -7,8 +7,8 @@ import pytest
 
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError
-from scenemosaic.tiff import ifd
 from scenemosaic.places import place_at
+from scenemosaic.tiff import ifd
 from scenemosaic.verification.verify import verify, verify_job
 from tests.verification.damage import ME, NAME, Damage, flipped, pairs
 
