@@ -1,5 +1,6 @@
 """Prefect's pages in a headless Chromium, and the form of a deployment as a person fills it."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -8,9 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Error, Locator, Page, Route, expect, sync_playwright
+from playwright.sync_api import (
+    Error,
+    Locator,
+    Page,
+    Request,
+    Route,
+    TimeoutError,
+    expect,
+    sync_playwright,
+)
 
 WAIT_MS = 180_000
+_VALIDATE, _CREATE = "/ui/schemas/validate", "/create_flow_run"
+# A run is asked for at once where the form was found right.
+_FOLLOWS_MS = 10_000
+_TRIES = 4
 _SIZE = {"width": 1000, "height": 560}
 
 
@@ -94,13 +108,29 @@ class Form:
             field.get_by_role("button", name="Add item").click()
             field.get_by_role("textbox").nth(number).fill(value)
 
+    def refused(self) -> None:
+        """Submit what does not fit, and wait for the server's own no."""
+        with self.page.expect_response(re.compile(_CREATE)) as answer:
+            self.submit.click()
+        assert answer.value.status == 409, "nothing starts"
+
     def start(self) -> None:
         """Submit what fits, and open the run that it makes."""
-        self.submit.click()
+        asked: list[Request] = []
+        self.page.on("request", lambda made: asked.append(made) if _CREATE in made.url else None)
+        run = self.page.get_by_role("link", name="View run").first
+        for _ in range(_TRIES):
+            with self.page.expect_response(re.compile(_VALIDATE)):
+                self.submit.click()
+            # After a mistake the page only checks again, and wants one more click.
+            with contextlib.suppress(TimeoutError):
+                run.wait_for(timeout=_FOLLOWS_MS)
+            if asked:
+                break
         # Gone to by its address: the page changes by itself at the same moment.
-        run = self.page.get_by_role("link", name="View run").first.get_attribute("href")
-        assert run is not None
-        self.page.goto(run)
+        address = run.get_attribute("href")
+        assert address is not None
+        self.page.goto(address)
 
 
 def artifact(page: Page, run: str, key: str) -> None:
