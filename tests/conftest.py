@@ -1,9 +1,11 @@
 """Fixtures for all tests: no account, no home folder, real servers on demand."""
 
+import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hypothesis
@@ -68,11 +70,26 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Each test has a cache of its own, and leaves the environment as it was."""
     before = dict(os.environ)
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
-    yield
+    with _logging_kept():
+        yield
     # Never emptied: a thread left over from the test may be reading it.
     for name in os.environ.keys() - before.keys():
         del os.environ[name]
     os.environ.update(before)
+
+
+@contextmanager
+def _logging_kept() -> Iterator[None]:
+    """A command that runs inside a test sets up logging for a process of its own."""
+    loggers = [logging.getLogger(name) for name in ("scenemosaic", "flows", "tasks")]
+    kept = [(one, one.level, one.propagate, one.handlers[:]) for one in loggers]
+    filters = [(one, one.filters[:]) for one in logging.getLogger().handlers]
+    yield
+    for one, level, propagate, handlers in kept:
+        one.setLevel(level)
+        one.propagate, one.handlers = propagate, handlers
+    for handler, before in filters:
+        handler.filters = before
 
 
 @pytest.fixture(scope="session")
