@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from scenemosaic import job
 from scenemosaic.job import JobSpec, MosaicResult, Run
@@ -12,12 +11,7 @@ from tasks import policy
 
 @task(
     name="assemble-mosaic",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=policy.RETRIES,
-    retry_delay_seconds=policy.BACKOFF_S,
-    retry_jitter_factor=policy.JITTER,
-    retry_condition_fn=policy.is_retryable,
+    **policy.COMMON,
 )
 def assemble_mosaic(
     spec: JobSpec,

@@ -1,8 +1,9 @@
 """What every task has in common: when it is tried again, and what it never keeps."""
 
 import logging
-from typing import Final
+from typing import Any, Final
 
+from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task, exponential_backoff
 
@@ -29,3 +30,14 @@ class _NoThreadTimeoutWarning(logging.Filter):
 
 
 logging.getLogger("prefect.task_runs").addFilter(_NoThreadTimeoutWarning())
+
+
+# The manifest is the cache, and every outcome is looked at again.
+COMMON: Final[dict[str, Any]] = {
+    "cache_policy": NO_CACHE,
+    "persist_result": False,
+    "retries": RETRIES,
+    "retry_delay_seconds": BACKOFF_S,
+    "retry_jitter_factor": JITTER,
+    "retry_condition_fn": is_retryable,
+}

@@ -1,7 +1,6 @@
 """Publish a named job: a slot of the ledger, ``latest.json``, the catalog."""
 
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from scenemosaic import publication
 from scenemosaic.job import JobSpec
@@ -13,12 +12,7 @@ from tasks import policy
 
 @task(
     name="publish-pointer",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=policy.RETRIES,
-    retry_delay_seconds=policy.BACKOFF_S,
-    retry_jitter_factor=policy.JITTER,
-    retry_condition_fn=policy.is_retryable,
+    **policy.COMMON,
 )
 def publish_pointer(
     spec: JobSpec, ledger: str, wanted: Wanted, approved: Target | None = None

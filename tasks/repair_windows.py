@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from scenemosaic.job import JobSpec, Run
 from scenemosaic.repair import engine
@@ -13,12 +12,7 @@ from tasks import policy
 
 @task(
     name="repair-windows",
-    cache_policy=NO_CACHE,  # each window is inspected again
-    persist_result=False,
-    retries=policy.RETRIES,
-    retry_delay_seconds=policy.BACKOFF_S,
-    retry_jitter_factor=policy.JITTER,
-    retry_condition_fn=policy.is_retryable,
+    **policy.COMMON,
     timeout_seconds=policy.BATCH_DEADLINE_S,
 )
 def repair_windows(

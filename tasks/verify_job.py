@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from scenemosaic.places import Place
 from scenemosaic.verification import verify
@@ -16,12 +15,7 @@ DEADLINE_S: Final = 24 * 3600
 
 @task(
     name="verify-job",
-    cache_policy=NO_CACHE,
-    persist_result=False,
-    retries=policy.RETRIES,
-    retry_delay_seconds=policy.BACKOFF_S,
-    retry_jitter_factor=policy.JITTER,
-    retry_condition_fn=policy.is_retryable,
+    **policy.COMMON,
     timeout_seconds=DEADLINE_S,
 )
 def verify_job(
