@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,10 @@ class Request:
     block_size: int | None
     compress: str
     level: int | None
+    effort: str
     resampling: str | None
+    categorical: bool
+    whole_bits: bool
     collection: str | None
     at_once: int
     workers: int | None
@@ -54,7 +57,7 @@ class Request:
 
     def options(self) -> PlanOptions:
         """How every mosaic is made."""
-        names = ("window", "block_size", "compress", "level", "resampling", "collection")
+        names = [one.name for one in fields(PlanOptions) if hasattr(self, one.name)]
         return PlanOptions(**{name: getattr(self, name) for name in names})
 
 

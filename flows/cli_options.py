@@ -115,12 +115,31 @@ _RECIPE: Final = (
         metavar="CODEC",
         help="deflate, zstd, lzw, lerc, jpeg, webp or none.",
     ),
-    click.option("--level", type=int, help="The codec's level."),
+    click.option("--level", type=int, help="The codec's level, instead of an effort."),
+    click.option(
+        "--effort",
+        callback=_lower,
+        default="balanced",
+        show_default=True,
+        metavar="HOW",
+        help="For deflate and zstd: fast, balanced (by what the pixels are like) or small.",
+    ),
     click.option(
         "--resampling",
         callback=_lower,
         metavar="KERNEL",
-        help="For overviews: nearest, average, mode or rms.",
+        help="For overviews: nearest, average, mode, rms, bilinear, cubic, cubic_spline, "
+        "lanczos or gauss.",
+    ),
+    click.option(
+        "--categorical",
+        is_flag=True,
+        help="The values are classes: overviews take mode, or nearest.",
+    ),
+    click.option(
+        "--whole-bits",
+        is_flag=True,
+        help="Write samples of fewer bits than their type (NBITS) with all of them.",
     ),
     click.option("--collection", metavar="ID", help="The STAC collection of the item."),
 )

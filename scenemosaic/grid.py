@@ -5,7 +5,7 @@ multiple of ``block * 2**K``, so that no window splits a block at levels 0..K.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scenemosaic.errors import InputError
 
@@ -49,6 +49,12 @@ class Window:
     @property
     def height(self) -> int:
         return self.y1 - self.y0
+
+    def widened(self, margin: int, height: int, width: int) -> "Window":
+        """The box with ``margin`` more pixels on each side, as far as the image goes."""
+        y1, x1 = min(self.y1 + margin, height), min(self.x1 + margin, width)
+        y0, x0 = max(self.y0 - margin, 0), max(self.x0 - margin, 0)
+        return replace(self, y0=y0, x0=x0, y1=y1, x1=x1)
 
 
 @dataclass(frozen=True, slots=True)

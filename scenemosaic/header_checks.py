@@ -28,7 +28,7 @@ def check_header(dataset: DatasetReader, images: Sequence[TiffImage]) -> list[st
     """
     _check_files(dataset)
     _check_dtypes(dataset, images)
-    _check_bits(dataset, images)
+    odd_bits(dataset, images)
     _check_place(dataset)
     _check_nodata(dataset)
     _check_masks(dataset, images)
@@ -69,16 +69,22 @@ def _check_dtypes(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
         )
 
 
-def _check_bits(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
-    whole = 8 * ITEM_SIZES[dataset.dtypes[0]]
-    said = {dataset.tags(band, ns="IMAGE_STRUCTURE").get("NBITS") for band in dataset.indexes}
-    bits = {int(text) for text in said if text} | (set(images[0].bits) if images else set())
-    odd = sorted(bits - {whole})
-    if odd:
+def odd_bits(dataset: DatasetReader, images: Sequence[TiffImage]) -> int | None:
+    """The bits of a sample where they are fewer than its type has. Refuses what is not kept."""
+    dtype = dataset.dtypes[0]
+    whole = 8 * ITEM_SIZES[dtype]
+    said = [dataset.tags(band, ns="IMAGE_STRUCTURE").get("NBITS") for band in dataset.indexes]
+    bits = {int(text) if text else whole for text in said}
+    bits |= set(images[0].bits) if images else set()
+    if bits == {whole}:
+        return None
+    odd = min(bits)
+    if len(bits) > 1 or not dtype.startswith("uint"):
         raise InputError(
-            f"its samples have NBITS={odd[0]} in {dataset.dtypes[0]}, which is not kept yet: "
-            f"write all {whole} bits with gdal_translate -co NBITS={whole}"
+            f"its samples have NBITS={odd} in {dtype}, not the same in all bands or not of an "
+            f"unsigned type: write all {whole} bits with gdal_translate -co NBITS={whole}"
         )
+    return odd
 
 
 def _check_place(dataset: DatasetReader) -> None:

@@ -1,7 +1,8 @@
 """The next smaller level of an image, by GDAL's own kernels.
 
 Invariant 3: nearest, average, mode and rms equal what GDAL's COG driver makes
-where sizes divide; elsewhere a level has ``ceil(size / 2)`` pixels, each the
+where sizes divide (and so do the kernels that reach further, but for the last
+digit of floats and of 64-bit integers); elsewhere a level has ``ceil(size / 2)`` pixels, each the
 kernel over those pixels of the level below that lie inside the image. GDAL would
 resample an odd size at a non-integer ratio, so an odd edge is repeated first: the
 kernels weigh a repeated pixel and its original the same, so nothing changes but
@@ -10,7 +11,7 @@ the ratio.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from rasterio.enums import ColorInterp, Resampling
 from rasterio.io import DatasetWriter, MemoryFile
 
 from scenemosaic.grid import ceil_div
+from scenemosaic.recipe_rules import REACH_PX
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]
@@ -30,13 +32,27 @@ class Kernel:
     """How a level is made from the one below it.
 
     ``alpha`` is the number of the alpha band (from 1), or None; pixels that
-    nodata, mask or alpha hide do not count in average, mode and rms. An alpha band
-    hides where GDAL's overviews let it: see :func:`_alpha`.
+    nodata, mask or alpha hide do not count, but in nearest. An alpha band
+    hides where GDAL's overviews let it: see :func:`_alpha`. ``most`` is the greatest
+    value of samples that have fewer bits than their type: cubic and lanczos overshoot.
     """
 
     resampling: str
     nodata: float | int | None
     alpha: int | None = None
+    most: int | None = None
+
+    @property
+    def reach(self) -> int:
+        """How far a pixel looks beyond its own two by two of the level below, in its pixels."""
+        return REACH_PX.get(self.resampling, 0)
+
+    def margin(self, levels: int) -> int:
+        """The pixels around a box that keep its levels 1 to ``levels`` free of its edges.
+
+        A multiple of ``2**levels``, so that what is cut away is whole pixels of each.
+        """
+        return self.reach << levels if levels else 0
 
 
 def halve(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> tuple[Pixels, Mask | None]:
@@ -44,19 +60,41 @@ def halve(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> tuple[Pixels, Ma
     if kernel.resampling == "nearest":
         smaller = np.ascontiguousarray(pixels[:, ::2, ::2])
         return smaller, None if mask is None else np.ascontiguousarray(mask[::2, ::2])
+    if kernel.resampling == "bilinear" and pixels.dtype == np.float32:
+        return _by_doubles(pixels, mask, kernel)
     pixels = _even(pixels)
     bands, height, width = pixels.shape
     shape = (ceil_div(height, 2), ceil_div(width, 2))
     resampling = Resampling[kernel.resampling]
     with _dataset(pixels, mask, kernel) as dataset:
         if mask is not None:
-            halved_mask = dataset.read_masks(1, out_shape=shape, resampling=resampling)
-            mask = np.where(halved_mask > 0, 255, 0).astype(np.uint8)
+            mask = _halved_mask(dataset, mask, kernel, shape)
         if _reading_differs(pixels, mask, kernel):
             dataset.build_overviews([2], resampling)
         # An overview of just this size is read as it is.
         halved = dataset.read(out_shape=(bands, *shape), resampling=resampling)
+    if kernel.most is not None and kernel.reach:
+        np.minimum(halved, kernel.most, out=halved)
     return halved, mask
+
+
+def _by_doubles(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> tuple[Pixels, Mask | None]:
+    """Single floats: GDAL adds their four products in another order in a chunk's last rows."""
+    nodata = None if kernel.nodata is None else float(np.float32(kernel.nodata))
+    wide, smaller = halve(pixels.astype(np.float64), mask, replace(kernel, nodata=nodata))
+    with np.errstate(over="ignore"):  # beyond a single float's range is infinite in one, too
+        return wide.astype(np.float32), smaller
+
+
+def _halved_mask(
+    dataset: DatasetWriter, mask: Mask, kernel: Kernel, shape: tuple[int, int]
+) -> Mask:
+    if kernel.reach:
+        # A pixel shows where GDAL makes a value at all: with what it hides left out of the kernel.
+        smaller = halve(mask[np.newaxis], None, Kernel(kernel.resampling, 0))[0][0]
+    else:
+        smaller = dataset.read_masks(1, out_shape=shape, resampling=Resampling[kernel.resampling])
+    return np.where(smaller > 0, 255, 0).astype(np.uint8)
 
 
 def pyramid(
@@ -76,9 +114,9 @@ def _reading_differs(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> bool:
     and leaves a mean that happens to be nodata, which an overview moves off it. But an
     overview takes twice the time, so reads serve where the two agree: where nothing
     hides, and for unsigned integers under a mask or a nodata of 0, which no mean of
-    others is.
+    others is. Kernels that reach further round otherwise in reads, if rarely.
     """
-    if _alpha(pixels, mask, kernel) is not None:
+    if _alpha(pixels, mask, kernel) is not None or kernel.reach:
         return True
     if pixels.dtype in (np.uint8, np.uint16, np.uint32):
         if mask is None:

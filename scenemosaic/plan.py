@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -22,7 +22,11 @@ _NO_PIN: Final[dict[str, object]] = dict.fromkeys(
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What a user may ask for. None means: decided from the sources' headers alone."""
+    """What a user may ask for. None means: decided from the sources' headers alone.
+
+    ``whole_bits`` writes samples of fewer bits than their type with all of them;
+    ``categorical`` says that the values are classes, of which no mean is taken.
+    """
 
     window: Literal["auto"] | int = "auto"
     block_size: int | None = None
@@ -31,6 +35,9 @@ class PlanOptions:
     predictor: int | None = None
     interleave: str | None = None
     resampling: str | None = None
+    effort: str = "balanced"
+    whole_bits: bool = False
+    categorical: bool = False
     datetime: str | None = None
     collection: str | None = None
 
@@ -79,6 +86,7 @@ class Plan:
     datetime: str | None = None
     datetime_source: str = UNKNOWN_TIME
     collection: str | None = None
+    _job_id: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.sources:
@@ -110,7 +118,9 @@ class Plan:
     @property
     def job_id(self) -> str:
         """The first 32 hex digits of the SHA-256 of :attr:`canonical`."""
-        return job_id_of(self.canonical)
+        if not self._job_id:  # asked for with every object of every window
+            object.__setattr__(self, "_job_id", job_id_of(self.canonical))
+        return self._job_id
 
 
 def job_id_of(data: bytes) -> str:

@@ -13,7 +13,7 @@ from scenemosaic.byte_ranges import range_reader
 from scenemosaic.crs_text import normal_wkt
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grid import Grid
-from scenemosaic.header_checks import check_header
+from scenemosaic.header_checks import check_header, odd_bits
 from scenemosaic.jp2_structure import check_jp2
 from scenemosaic.locations import canonical_location, is_local, public_uri
 from scenemosaic.metadata import (
@@ -27,7 +27,14 @@ from scenemosaic.nodata import exact_nodata
 from scenemosaic.pins import pin_source, verify_pin
 from scenemosaic.plan import Pin, Plan, PlanOptions, check_collection, utc_datetime
 from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES, LOSSY, check_choice, default_predictor, is_complex
+from scenemosaic.recipe_rules import (
+    CATEGORICAL,
+    ITEM_SIZES,
+    LOSSY,
+    check_choice,
+    default_predictor,
+    is_complex,
+)
 from scenemosaic.scene_time import scene_time
 from scenemosaic.sources import has_internal_mask, opened
 from scenemosaic.tiff_structure import TiffImage, Truncated, tiff_images
@@ -36,6 +43,7 @@ from scenemosaic.window_choice import choose_block, choose_window
 __all__ = ["PlanOptions", "PlannedScene", "plan_scene", "survey"]
 
 _T = TypeVar("_T")
+_COLOURS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 _FIELD_NAMES = {"crs_wkt": "CRS", "colorinterp": "colour interpretation", "colormaps": "colour map"}
 
 
@@ -135,10 +143,11 @@ def _recipe(
     dataset: DatasetReader, images: list[TiffImage], options: PlanOptions, notes: list[str]
 ) -> Recipe:
     dtype = str(dataset.dtypes[0])
-    _check_lossy(dataset, options.compress, notes)
+    _check_lossy(dataset, options, notes)
     grid = Grid(normal_wkt(dataset.crs), transform_of(dataset), dataset.width, dataset.height)
-    predictor = options.predictor
     block = _block(grid, options)
+    nbits = None if options.whole_bits else _nbits(dataset, images, notes)
+    interleave = options.interleave or _interleave(dataset, options.compress)
     return Recipe(
         grid=grid,
         dtype=dtype,
@@ -149,18 +158,46 @@ def _recipe(
         block_size=block,
         compress=options.compress,
         level=options.level,
-        predictor=default_predictor(options.compress, dtype) if predictor is None else predictor,
-        interleave=options.interleave or _interleave(dataset, options.compress),
-        resampling=_resampling(dataset, dtype, options.resampling, notes),
+        predictor=_predictor(dtype, nbits, options),
+        interleave=interleave,
+        resampling=_resampling(dataset, dtype, options, notes),
+        nbits=nbits,
+        photometric=_photometric(dataset, interleave, options.compress),
+        effort=options.effort,
     )
 
 
-def _check_lossy(dataset: DatasetReader, compress: str, notes: list[str]) -> None:
+def _nbits(dataset: DatasetReader, images: list[TiffImage], notes: list[str]) -> int | None:
+    bits = odd_bits(dataset, images)
+    if bits is not None:
+        notes.append(
+            f"its samples have {bits} bits and keep them: with --whole-bits the mosaic is "
+            "quicker to write and read, and often smaller"
+        )
+    return bits
+
+
+def _predictor(dtype: str, nbits: int | None, options: PlanOptions) -> int:
+    if options.predictor is not None:
+        return options.predictor
+    return 1 if nbits is not None else default_predictor(options.compress, dtype)
+
+
+def _photometric(dataset: DatasetReader, interleave: str, compress: str) -> str | None:
+    """Colours as brightness and two differences, where that is what they are: half the bytes."""
+    colours = tuple(dataset.colorinterp) == _COLOURS
+    return "ycbcr" if compress == "jpeg" and interleave == "pixel" and colours else None
+
+
+def _check_lossy(dataset: DatasetReader, options: PlanOptions, notes: list[str]) -> None:
     """Classes and transparency mean something by their exact values, which JPEG does not keep."""
     exact = {ColorInterp.palette: "palette's classes", ColorInterp.alpha: "alpha band"}
+    compress = options.compress
     found = [name for kind, name in exact.items() if kind in dataset.colorinterp]
-    if compress == "jpeg" and found:
-        raise InputError(f"jpeg would change its {found[0]}: use deflate or zstd")
+    if options.categorical:
+        found.append("classes")
+    if found and (compress == "jpeg" or (compress in LOSSY and options.categorical)):
+        raise InputError(f"{compress} would change its {found[0]}: use deflate or zstd")
     if compress in LOSSY:
         notes.append(f"{compress} is lossy: the mosaic's pixels will be near its own, not the same")
 
@@ -189,13 +226,17 @@ def _interleave(dataset: DatasetReader, compress: str) -> str:
     return "band" if dataset.interleaving == Interleaving.band else "pixel"
 
 
-def _resampling(dataset: DatasetReader, dtype: str, asked: str | None, notes: list[str]) -> str:
-    palette = ColorInterp.palette in dataset.colorinterp
-    if palette and asked is not None:
-        check_choice("resampling of a palette's classes", asked, ("nearest", "mode"))
+def _resampling(dataset: DatasetReader, dtype: str, options: PlanOptions, notes: list[str]) -> str:
+    asked = options.resampling
+    classes = options.categorical or ColorInterp.palette in dataset.colorinterp
+    if classes and asked is not None:
+        check_choice("resampling of classes", asked, CATEGORICAL)
     if asked is not None:
         return asked
-    if palette or is_complex(dtype):
+    if options.categorical and not is_complex(dtype):
+        notes.append("its overviews take mode: classes are not averaged")
+        return "mode"
+    if classes or is_complex(dtype):
         notes.append("its overviews take nearest: classes and phases are not averaged")
         return "nearest"
     return "average"
@@ -205,6 +246,8 @@ def _check_kept(metadata: SourceMetadata, recipe: Recipe) -> None:
     """Put the metadata on a small GeoTIFF and compare what comes back: nothing gets lost unseen."""
     options: dict[str, Any] = {"driver": "GTiff", "width": 16, "height": 16, "sparse_ok": True}
     options |= {"count": recipe.bands, "dtype": recipe.dtype, "interleave": recipe.interleave}
+    if recipe.nbits is not None:
+        options["nbits"] = recipe.nbits  # a colour map has as many entries as these can tell
     with rasterio.Env(GDAL_PAM_ENABLED="NO"), MemoryFile() as memory:
         with memory.open(**options, transform=rasterio.Affine.translation(1, 1)) as dataset:
             apply_metadata(dataset, metadata)

@@ -1,6 +1,6 @@
 """The recipe: everything that decides the pixels, validated at construction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from scenemosaic import recipe_rules as rules
@@ -18,6 +18,9 @@ _DEFAULTS: Final[dict[str, object]] = {
     "predictor": 1,
     "interleave": "pixel",
     "resampling": "average",
+    "nbits": None,
+    "photometric": None,
+    "effort": "balanced",
     "encoding_version": 1,
 }
 
@@ -28,8 +31,10 @@ class Recipe:
 
     ``nodata`` is an int for integer types and a float for the others (NaN and
     infinities included); ``has_mask`` says that one internal mask for all bands
-    is carried. ``level`` None means the codec's default under this
-    ``encoding_version``. Equal where the canonical JSON is equal.
+    is carried. ``level`` None means what ``effort`` says under this
+    ``encoding_version``. ``nbits`` are the bits of a sample where they are fewer than
+    the type has; ``photometric`` is ``ycbcr`` where JPEG holds colours that way.
+    Equal where the canonical JSON is equal.
     """
 
     grid: Grid
@@ -44,12 +49,19 @@ class Recipe:
     predictor: int = 1
     interleave: str = "pixel"
     resampling: str = "average"
+    nbits: int | None = None
+    photometric: str | None = None
+    effort: str = "balanced"
     encoding_version: int = 1
+    _json: bytes = field(default=b"", init=False, repr=False)
 
     def __post_init__(self) -> None:
         rules.check_choice("encoding_version", self.encoding_version, (1,))
         rules.check_pixels(self.dtype, self.bands, self.nodata)
         rules.check_codec(self.compress, self.level, self.predictor, self.dtype)
+        rules.check_nbits(self.nbits, self.dtype, self.compress, self.predictor)
+        rules.check_photometric(self.photometric, self.compress, self.interleave, self.bands)
+        rules.check_effort(self.effort, self.compress, self.level)
         rules.check_interleave(self.compress, self.interleave, self.bands)
         rules.check_exact_nodata(self.compress, self.nodata)
         rules.check_resampling(self.resampling, self.dtype)
@@ -59,10 +71,15 @@ class Recipe:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recipe):
             return NotImplemented
-        return encode(self.to_json()) == encode(other.to_json())
+        return self._canonical() == other._canonical()
 
     def __hash__(self) -> int:
-        return hash(encode(self.to_json()))
+        return hash(self._canonical())
+
+    def _canonical(self) -> bytes:
+        if not self._json:  # a key of what is kept for each window's template
+            object.__setattr__(self, "_json", encode(self.to_json()))
+        return self._json
 
     def tiling(self) -> Tiling:
         """The windows of this recipe."""
@@ -88,6 +105,9 @@ class Recipe:
             "predictor": self.predictor,
             "interleave": self.interleave,
             "resampling": self.resampling,
+            "nbits": self.nbits,
+            "photometric": self.photometric,
+            "effort": self.effort,
             "encoding_version": self.encoding_version,
         }
         return without(values, _DEFAULTS)
@@ -109,6 +129,9 @@ def recipe_from_json(value: object) -> Recipe:
         predictor=fields.typed("predictor", int, 1),
         interleave=fields.typed("interleave", str, "pixel"),
         resampling=fields.typed("resampling", str, "average"),
+        nbits=fields.typed("nbits", int, None),
+        photometric=fields.typed("photometric", str, None),
+        effort=fields.typed("effort", str, "balanced"),
         encoding_version=fields.typed("encoding_version", int, 1),
     )
     fields.done()

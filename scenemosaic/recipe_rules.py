@@ -22,7 +22,19 @@ ITEM_SIZES: Final[Mapping[str, int]] = {
     "complex64": 8,
     "complex128": 16,
 }
-RESAMPLINGS: Final = ("nearest", "average", "mode", "rms")
+# Each pixel of a level of these comes from two by two of the level below alone.
+LOCAL: Final = ("nearest", "average", "mode", "rms")
+# These reach further on each side: at most by so many pixels of the level below (an even number).
+REACH_PX: Final[Mapping[str, int]] = {
+    "bilinear": 2,
+    "cubic": 4,
+    "cubic_spline": 4,
+    "lanczos": 6,
+    "gauss": 2,
+}
+RESAMPLINGS: Final = (*LOCAL, *REACH_PX)
+CATEGORICAL: Final = ("nearest", "mode")
+EFFORTS: Final = ("fast", "balanced", "small")
 LEVELS: Final[Mapping[str, range | None]] = {
     "deflate": range(1, 13),
     "zstd": range(1, 23),
@@ -127,6 +139,34 @@ def check_interleave(compress: str, interleave: str, bands: int) -> None:
         raise InputError(f"webp holds 3 or 4 pixel-interleaved bands, not {bands} ({interleave})")
     if compress == "jpeg" and interleave == "pixel" and bands not in (1, 3, 4):
         raise InputError(f"jpeg holds 1, 3 or 4 pixel-interleaved bands, not {bands}")
+
+
+def check_nbits(nbits: int | None, dtype: str, compress: str, predictor: int) -> None:
+    """InputError where a GeoTIFF cannot hold ``nbits`` bits of ``dtype`` with this codec."""
+    if nbits is None:
+        return
+    least = {"uint8": 1, "uint16": 9, "uint32": 17}.get(dtype)
+    if least is None or not least <= nbits < 8 * ITEM_SIZES[dtype]:
+        raise InputError(f"samples of {nbits} bits are not kept in {dtype}: write whole bits")
+    if compress not in ("deflate", "zstd", "lzw", "none"):
+        raise InputError(f"{compress} holds no samples of {nbits} bits: use deflate or zstd")
+    check_choice(f"predictor for samples of {nbits} bits", predictor, (1,))
+
+
+def check_photometric(photometric: str | None, compress: str, interleave: str, bands: int) -> None:
+    check_choice("photometric", photometric, (None, "ycbcr"))
+    if photometric is not None and (compress, interleave, bands) != ("jpeg", "pixel", 3):
+        raise InputError("ycbcr is for 3 pixel-interleaved bands in jpeg alone")
+
+
+def check_effort(effort: str, compress: str, level: int | None) -> None:
+    check_choice("effort", effort, EFFORTS)
+    if effort == "balanced":
+        return
+    if compress not in ("deflate", "zstd"):
+        raise InputError(f"{compress} knows no effort, and {effort!r} was given: leave it out")
+    if level is not None:
+        raise InputError(f"give a level or an effort, not both ({level} and {effort!r})")
 
 
 def check_exact_nodata(compress: str, nodata: Number | None) -> None:

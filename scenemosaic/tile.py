@@ -1,5 +1,6 @@
 """One window's pixels become one tile: a valid COG whose runs a mosaic can take over."""
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,14 +32,27 @@ class EncodedTile:
 
 
 def encode_tile(
-    pixels: Pixels, mask: Mask | None, window: Window, recipe: Recipe, template: Template
+    pixels: Pixels,
+    mask: Mask | None,
+    window: Window,
+    recipe: Recipe,
+    template: Template,
+    box: Window | None = None,
 ) -> EncodedTile:
-    """The tile of ``window`` from its pixels (bands, height, width) and mask (height, width)."""
-    kernel = Kernel(recipe.resampling, recipe.nodata, alpha_band(template))
+    """The tile of ``window`` from pixels (bands, height, width) and a mask (height, width).
+
+    They are those of ``box``, see :func:`read_box`; left out, of the window alone.
+    """
+    kernel = kernel_of(recipe, template)
     images = pyramid(pixels, mask, kernel, recipe.tiling().tile_levels)
     choice = deflate.FirstChoice()
-    runs = [encode_run(image, bits, recipe, choice) for image, bits in images]
     shapes = window_shapes(window, recipe)
+    if box is not None and box != window:
+        images = [
+            _cut(image, window, box, level, shape)
+            for level, (image, shape) in enumerate(zip(images, shapes, strict=True))
+        ]
+    runs = [encode_run(image, bits, recipe, choice) for image, bits in images]
     levels = [whole_level(shape, run.sizes) for shape, run in zip(shapes, runs, strict=True)]
     layout = plan_file(template, levels, shift=(window.x0, window.y0))
     pieces = [piece for run in reversed(runs) for piece in run.pieces]
@@ -51,13 +65,38 @@ def encode_tile(
     )
 
 
+def read_box(window: Window, recipe: Recipe) -> Window:
+    """What has to be read for a window's tile: more than itself where the kernel reaches further.
+
+    Each level is made of pixels around those that are kept, so that no seam differs.
+    """
+    kernel, tiling = kernel_of(recipe, None), recipe.tiling()
+    return window.widened(kernel.margin(tiling.tile_levels), tiling.height, tiling.width)
+
+
+def kernel_of(recipe: Recipe, template: Template | None) -> Kernel:
+    """How a recipe's levels are made; the template knows which band is alpha."""
+    alpha = alpha_band(template) if template is not None else None
+    most = None if recipe.nbits is None else 2**recipe.nbits - 1
+    return Kernel(recipe.resampling, recipe.nodata, alpha, most)
+
+
+def _cut(
+    image: tuple[Pixels, Mask | None], window: Window, box: Window, level: int, shape: LevelShape
+) -> tuple[Pixels, Mask | None]:
+    pixels, mask = image
+    y, x = (window.y0 - box.y0) >> level, (window.x0 - box.x0) >> level
+    inside = np.s_[y : y + shape.height, x : x + shape.width]
+    return pixels[:, *inside], None if mask is None else mask[inside]
+
+
 def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflate.Choice) -> Run:
     """The encoded blocks of one level: the image's, then the mask's.
 
     ``choice`` decides on deflate without a level (:mod:`scenemosaic.tiff.deflate`).
     """
     blocks: list[bytes | None]
-    if recipe.compress in codec.DIRECT:
+    if recipe.compress in codec.DIRECT and recipe.nbits is None:
         blocks = codec.encode_blocks(pixels, block_coding(recipe), choice)
     else:
         blocks = gdal_codec.encode_blocks(pixels, recipe.block_size, creation(recipe))
@@ -75,6 +114,7 @@ def block_coding(recipe: Recipe) -> codec.BlockCoding:
         predictor=recipe.predictor,
         interleave=recipe.interleave,
         fill=0 if recipe.nodata is None else recipe.nodata,
+        effort=recipe.effort,
     )
 
 
@@ -89,7 +129,11 @@ def window_shapes(window: Window, recipe: Recipe) -> list[LevelShape]:
 def level_shape(recipe: Recipe, height: int, width: int) -> LevelShape:
     """The shape of an image of ``height`` x ``width`` pixels under a recipe."""
     planes = 1 if recipe.interleave == "pixel" else recipe.bands
-    return LevelShape(width, height, recipe.block_size, planes, recipe.has_mask)
+    return _shape(width, height, recipe.block_size, planes, recipe.has_mask)
+
+
+# Nearly all windows have the same shapes, and assembly keeps those of all.
+_shape = functools.lru_cache(maxsize=1024)(LevelShape)
 
 
 def whole_level(shape: LevelShape, sizes: Sizes) -> Level:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from scenemosaic import keys
 from scenemosaic.audit import Record
-from scenemosaic.commit import Committed, Outcome, commit_object, commit_row
+from scenemosaic.commit import COUNTERS, Committed, Outcome, commit_object, commit_row
 from scenemosaic.divergence import adopt
 from scenemosaic.errors import SourceReadError
 from scenemosaic.grid import Window
@@ -27,11 +27,12 @@ from scenemosaic.stores.port import Body, IfAbsent, ObjectInfo
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.runs import pack_sizes
 from scenemosaic.tiff.template import make_template
-from scenemosaic.tile import EncodedTile, encode_tile
+from scenemosaic.tile import EncodedTile, encode_tile, read_box
 from scenemosaic.trail import trail
 
 _log = logging.getLogger(__name__)
 _MAX_PACKED = 60_000
+_NOTHING_MET: Mapping[str, int] = dict.fromkeys((*COUNTERS, "diverged"), 0)
 WindowState = Literal["written", "already-present", "failed"]
 
 
@@ -105,9 +106,14 @@ def _commit_window(session: Session, spec: JobSpec, number: int, run: Run) -> Wi
     row = tile_row(session, spec, number, tile, committed.stored, run)
     commit_row(session.manifest, row, session.policy, session.effects)
     written = committed.outcome is Outcome.WRITTEN
-    counters = {**committed.counters, "diverged": diverged}
+    counters = _shared({**committed.counters, "diverged": diverged})
     state: WindowState = "written" if written else "already-present"
     return WindowOutcome(window.name, state, len(tile.data), counters=counters)
+
+
+def _shared(counters: Mapping[str, int]) -> Mapping[str, int]:
+    """The same, kept once for all windows that met nothing: a run keeps every outcome."""
+    return counters if any(counters.values()) else _NOTHING_MET
 
 
 def make_tile(spec: JobSpec, window: Window) -> EncodedTile:
@@ -116,11 +122,12 @@ def make_tile(spec: JobSpec, window: Window) -> EncodedTile:
     Raises SourceReadError where the source does not decode there, or has changed.
     """
     location, pin = spec.locations[0], spec.plan.sources[0]
+    box = read_box(window, spec.plan.recipe)
     with reading_as(spec.place.store):
-        pixels, mask = read_window(location, window, pin)
+        pixels, mask = read_window(location, box, pin)
         template = source_template(location, pin, spec.plan.recipe)
         verify_pin(pin, location)
-    return encode_tile(pixels, mask, window, spec.plan.recipe, template)
+    return encode_tile(pixels, mask, window, spec.plan.recipe, template, box)
 
 
 @functools.lru_cache(maxsize=8)

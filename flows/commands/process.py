@@ -1,5 +1,6 @@
 """``scenemosaic process``: its declaration. Heavy imports wait until it runs."""
 
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -17,8 +18,8 @@ def process(**given: Any) -> int:
     from flows.limits import Limits, default_workers
     from scenemosaic.plan import PlanOptions
 
-    names = ("window", "block_size", "compress", "level", "resampling", "datetime", "collection")
-    options = PlanOptions(**{name: given[name] for name in names})
+    names = {field.name for field in fields(PlanOptions)}
+    options = PlanOptions(**{name: value for name, value in given.items() if name in names})
     per_task = given["windows_per_task"]
     limits = Limits(
         given["workers"] or default_workers(),

@@ -13,6 +13,7 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.mosaic.picture import Picture, shown_level
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
+from scenemosaic.mosaic.reaching import reaching_levels
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
 from scenemosaic.mosaic.top import TopMaker
 from scenemosaic.plan import Plan
@@ -39,7 +40,8 @@ def tiles_in_order(plan: Plan, rows: Iterable[Row]) -> list[StoredTile]:
     missing = [window.name for window in windows if window.name not in by_name]
     if missing:
         raise IncompleteError(f"{len(missing)} windows have no manifest row: {some(missing)}")
-    return [stored_tile(plan.job_id, w, by_name[w.name], plan.recipe) for w in windows]
+    job_id = plan.job_id
+    return [stored_tile(job_id, w, by_name[w.name], plan.recipe) for w in windows]
 
 
 def some(names: Sequence[str], most: int = 8) -> str:
@@ -68,7 +70,8 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
         if (shown := shown_level(tiling)) <= tiling.tile_levels:
             picture.read(partial(_whole, levels[shown], recipe, template, fetch))
         maker = TopMaker(recipe, template, scratch, fetch, picture.see)
-        levels += maker.levels(levels[-1], tiling.tile_levels, tiling.last_level)
+        make = partial(reaching_levels, maker) if maker.kernel.reach else maker.levels
+        levels += make(levels[-1], tiling.tile_levels, tiling.last_level)
         yield Assembled(stitch(template, levels), picture.png)
 
 

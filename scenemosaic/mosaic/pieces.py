@@ -81,7 +81,7 @@ def read_pieces(
     pieces = [level.pieces[row * level.run_cols + col] for row in rows for col in cols]
     origin = pieces[0].placed.block_row, pieces[0].placed.block_col
     moved = [_moved(piece, origin) for piece in pieces]
-    if recipe.compress in decode.DIRECT:
+    if recipe.compress in decode.DIRECT and recipe.nbits is None:
         return _decoded(moved, height, width, recipe, fetch)
     boxed = Level(level_shape(recipe, height, width), [piece.placed for piece in moved])
     layout = plan_file(template, [boxed], shift=(0, 0))

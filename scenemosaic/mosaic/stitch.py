@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grid import Window
+from scenemosaic.grid import Window, ceil_div
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.pieces import Piece, PieceLevel
@@ -65,7 +65,9 @@ def tile_level(tiles: Sequence[StoredTile], level: int, recipe: Recipe) -> Piece
 
 
 def _piece(tile: StoredTile, level: int, blocks: int, recipe: Recipe) -> Piece:
-    shape = window_shapes(tile.window, recipe)[level]
+    scale = 1 << level
+    height, width = ceil_div(tile.window.height, scale), ceil_div(tile.window.width, scale)
+    shape = level_shape(recipe, height, width)
     sizes = tile.sizes[level]
     placed = Placed(tile.window.row * blocks, tile.window.col * blocks, shape, sizes)
     length = run_bytes(sizes)

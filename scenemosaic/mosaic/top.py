@@ -28,8 +28,7 @@ from scenemosaic.recipe_rules import ITEM_SIZES
 from scenemosaic.tiff.deflate import cheapest
 from scenemosaic.tiff.layout import LevelShape, Placed, Template
 from scenemosaic.tiff.runs import Run
-from scenemosaic.tiff.template import alpha_band
-from scenemosaic.tile import encode_run, level_shape
+from scenemosaic.tile import encode_run, kernel_of, level_shape
 
 _LEAF_BYTES = 8 << 20
 _MAX_STEP = 4
@@ -69,6 +68,10 @@ class TopMaker:
     fetch: Fetch
     see: See
 
+    @property
+    def kernel(self) -> Kernel:
+        return kernel_of(self.recipe, self.template)
+
     def levels(self, base: PieceLevel, first: int, last: int) -> list[PieceLevel]:
         """The levels ``first`` + 1 to ``last``, where ``base`` is the level ``first``."""
         if first == last:
@@ -79,7 +82,7 @@ class TopMaker:
             for up, one in enumerate(made, box.up - len(made) + 1):
                 size = _run_size(base, step, up)
                 self.see(first + up, box.row * size, box.col * size, one.pixels, one.mask)
-                pieces[up - 1][box.row, box.col] = self._piece(one, box, size)
+                pieces[up - 1][box.row, box.col] = self.piece(one, box, size)
         return [
             PieceLevel(
                 level_shape(self.recipe, *self.recipe.tiling().size_at(first + up)),
@@ -89,7 +92,8 @@ class TopMaker:
             for up, found in enumerate(pieces, 1)
         ]
 
-    def _piece(self, made: Made, box: Box, run_size: int) -> Piece:
+    def piece(self, made: Made, box: Box, run_size: int) -> Piece:
+        """The run of a box of ``run_size`` pixels, kept in the scratch file."""
         blocks = run_size // self.recipe.block_size
         placed = Placed(box.row * blocks, box.col * blocks, made.shape, made.run.sizes)
         return Piece(placed, self.scratch.add(made.run), made.run.crc, made.digest)
@@ -142,10 +146,10 @@ class TopMaker:
 
     def _made(self, pixels: Pixels, mask: Mask | None, levels: int) -> list[Made]:
         """The next ``levels`` levels of an image, the lowest first."""
-        kernel = Kernel(self.recipe.resampling, self.recipe.nodata, alpha_band(self.template))
-        return [self._encoded(*image) for image in pyramid(pixels, mask, kernel, levels)[1:]]
+        return [self.encoded(*image) for image in pyramid(pixels, mask, self.kernel, levels)[1:]]
 
-    def _encoded(self, pixels: Pixels, mask: Mask | None) -> Made:
+    def encoded(self, pixels: Pixels, mask: Mask | None) -> Made:
+        """A box of a level as a run."""
         run = encode_run(pixels, mask, self.recipe, cheapest)
         shape = level_shape(self.recipe, *pixels.shape[1:])
         return Made(pixels, mask, shape, run, run.sha256())

@@ -19,6 +19,7 @@ from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
 from scenemosaic.errors import IncompleteError
+from scenemosaic.grid import ceil_div
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
@@ -45,17 +46,22 @@ class Decoder:
 
     def image(self, block: bytes) -> None:
         """Raise Undecodable where ``block`` is not one of the image."""
-        size, compress = self.recipe.block_size, self.recipe.compress
+        compress = self.recipe.compress
         if compress == "jpeg":
             _by_gdal(self._only_block(block))
             return
-        samples = self.recipe.bands if self.recipe.interleave == "pixel" else 1
-        expected = size * size * samples * ITEM_SIZES[self.recipe.dtype]
-        _check(block, _DECODERS[compress], expected)
+        _check(block, _DECODERS[compress], self._block_bytes())
 
     def mask(self, block: bytes) -> None:
         """Raise Undecodable where ``block`` is not one of the mask."""
         _check(block, _deflate, self.recipe.block_size**2 // 8)
+
+    def _block_bytes(self) -> int:
+        size = self.recipe.block_size
+        samples = self.recipe.bands if self.recipe.interleave == "pixel" else 1
+        bits = self.recipe.nbits or 8 * ITEM_SIZES[self.recipe.dtype]
+        # A row ends with a whole byte.
+        return size * ceil_div(size * samples * bits, 8)
 
     def _only_block(self, block: bytes) -> bytes:
         """A TIFF of one block: its tables stand in the directory."""

@@ -23,15 +23,16 @@ from scenemosaic.tiff import deflate
 
 Pixels = npt.NDArray[Any]
 DIRECT = frozenset({"deflate", "zstd", "lzw", "none"})
-_ZSTD_LEVEL = 9
+# By effort.
+_ZSTD_LEVELS = {"fast": 1, "balanced": 3, "small": 9}
 
 
 @dataclass(frozen=True, slots=True)
 class BlockCoding:
     """How the blocks of an image are encoded; ``fill`` is what a sparse block reads as.
 
-    A ``level`` of None means ZSTD's 9, and for deflate the cheaper library that
-    makes about as few bytes as libdeflate's level 6 (:mod:`scenemosaic.tiff.deflate`).
+    Without a ``level``, ``effort`` says how hard to try: for deflate see
+    :mod:`scenemosaic.tiff.deflate`.
     """
 
     block_size: int
@@ -40,6 +41,7 @@ class BlockCoding:
     predictor: int
     interleave: str
     fill: float | int
+    effort: str = "balanced"
 
     def __post_init__(self) -> None:
         if self.compress not in DIRECT:
@@ -153,13 +155,24 @@ def _float_planes(block: Pixels) -> Pixels:
     return out
 
 
+def zstd_level(level: int | None, effort: str) -> int:
+    """The level asked for, or that of an effort."""
+    return _ZSTD_LEVELS[effort] if level is None else level
+
+
+def _deflater(coding: BlockCoding, sample: Pixels, choice: deflate.Choice) -> deflate.Compressor:
+    if coding.level is not None:
+        return deflate.libdeflate(coding.level)
+    return choice(sample) if coding.effort == "balanced" else deflate.BY_EFFORT[coding.effort]
+
+
 def _compressor(
     coding: BlockCoding, sample: Pixels, choice: deflate.Choice
 ) -> Callable[[Pixels], bytes]:
     if coding.compress == "deflate":
-        return choice(sample) if coding.level is None else deflate.libdeflate(coding.level)
+        return _deflater(coding, sample, choice)
     # The stubs ask for bytes; any contiguous buffer is taken as it lies, without a copy.
-    level = _ZSTD_LEVEL if coding.level is None else coding.level
+    level = zstd_level(coding.level, coding.effort)
     encoders: dict[str, Callable[[Any], Any]] = {
         "zstd": lambda block: imagecodecs.zstd_encode(block, level),
         "lzw": imagecodecs.lzw_encode,

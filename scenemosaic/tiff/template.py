@@ -14,6 +14,8 @@ from rasterio.session import DummySession
 
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff import ifd
+from scenemosaic.tiff.codec import zstd_level
+from scenemosaic.tiff.deflate import LIBDEFLATE_LEVEL, SMALL_LEVEL
 from scenemosaic.tiff.ifd import BadTiff, Directory, Tag
 from scenemosaic.tiff.layout import Template
 
@@ -22,8 +24,14 @@ _PER_FILE = frozenset(
     {ifd.NEW_SUBFILE_TYPE, ifd.IMAGE_WIDTH, ifd.IMAGE_LENGTH, 273, 278, 279}
     | {ifd.TILE_OFFSETS, ifd.TILE_BYTE_COUNTS}
 )
-# What GDAL calls the level of a lossy codec.
-_QUALITY = {"jpeg": "jpeg_quality", "webp": "webp_level"}
+# What GDAL calls the level of a codec.
+_LEVEL = {
+    "jpeg": "jpeg_quality",
+    "webp": "webp_level",
+    "deflate": "zlevel",
+    "zstd": "zstd_level",
+}
+_ZLEVELS = {"fast": 1, "balanced": LIBDEFLATE_LEVEL, "small": SMALL_LEVEL}
 _EXTRA_SAMPLES, _ASSOCIATED, _UNASSOCIATED = 338, 1, 2
 
 
@@ -61,9 +69,22 @@ def creation(recipe: Recipe) -> dict[str, Any]:
         options["compress"] = recipe.compress
     if recipe.predictor != 1:
         options["predictor"] = recipe.predictor
-    if recipe.level is not None and recipe.compress in _QUALITY:
-        options[_QUALITY[recipe.compress]] = recipe.level
+    if recipe.nbits is not None:
+        options["nbits"] = recipe.nbits
+    if recipe.photometric is not None:
+        options["photometric"] = recipe.photometric
+    level = _level(recipe)
+    if level is not None and recipe.compress in _LEVEL:
+        options[_LEVEL[recipe.compress]] = level
     return options
+
+
+def _level(recipe: Recipe) -> int | None:
+    if recipe.compress == "zstd":
+        return zstd_level(recipe.level, recipe.effort)
+    if recipe.compress == "deflate" and recipe.level is None:
+        return _ZLEVELS[recipe.effort]
+    return recipe.level
 
 
 def template_from_header(header: bytes) -> Template:

@@ -17,7 +17,7 @@ from scenemosaic.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.runs import pack_sizes
 from scenemosaic.tiff.template import make_template
-from scenemosaic.tile import EncodedTile, encode_tile
+from scenemosaic.tile import EncodedTile, encode_tile, read_box
 
 Array = npt.NDArray[Any]
 UTM31 = CRS.from_epsg(32631).to_wkt()
@@ -80,9 +80,11 @@ def tile_job(pixels: Array, recipe: Recipe, mask: Array | None = None) -> Memory
     template = make_template(recipe, lambda dataset: None)
     tiles, rows = {}, []
     for window in recipe.tiling().windows():
-        box = np.s_[window.y0 : window.y1, window.x0 : window.x1]
+        read = read_box(window, recipe)
+        box = np.s_[read.y0 : read.y1, read.x0 : read.x1]
         part = None if mask is None else np.ascontiguousarray(mask[box])
-        tile = encode_tile(np.ascontiguousarray(pixels[:, *box]), part, window, recipe, template)
+        inside = np.ascontiguousarray(pixels[:, *box])
+        tile = encode_tile(inside, part, window, recipe, template, read)
         key = tile_key(plan.job_id, window.name)
         tiles[key] = tile
         rows.append(

@@ -44,7 +44,7 @@ def gdal_cog(
                 dataset.write_mask(mask)
         rasterio.shutil.copy(
             source, path, driver="COG", compress="DEFLATE", blocksize=block_size,
-            overview_resampling=resampling,
+            overview_resampling=resampling.replace("_", ""),
         )  # fmt: skip
     return path
 

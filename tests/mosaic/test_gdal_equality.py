@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scenemosaic.recipe_rules import RESAMPLINGS
 from tests.mosaic.memory import recipe_for, write_mosaic
 from tests.mosaic.pictures import gdal_cog, levels_of, noise, same
 from tests.validators import assert_valid_cog
 
 DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "float64")
-KERNELS = ("nearest", "average", "mode", "rms")
 
 
 def _check(tmp_path: Path, pixels: Any, nodata: Any, mask: Any, resampling: str) -> None:
@@ -29,17 +29,22 @@ def _check(tmp_path: Path, pixels: Any, nodata: Any, mask: Any, resampling: str)
     assert same(ours[0][0], pixels)
     assert len(ours) == len(theirs) == 3
     for level, ((a, mask_a), (b, mask_b)) in enumerate(zip(ours, theirs, strict=True)):
-        assert same(a, b), f"level {level}"
+        assert same(a, b) or (_is_rounded(a, resampling) and np.allclose(a, b)), f"level {level}"
         assert same(mask_a, mask_b), f"mask of level {level}"
 
 
-@pytest.mark.parametrize("resampling", KERNELS)
+def _is_rounded(pixels: Any, resampling: str) -> bool:
+    """GDAL's own last digits depend on where a chunk ends; ours do not."""
+    return resampling == "bilinear" and pixels.dtype == np.float32
+
+
+@pytest.mark.parametrize("resampling", RESAMPLINGS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_level_equals_gdal(tmp_path: Path, dtype: str, resampling: str) -> None:
     _check(tmp_path, noise(dtype, (2, 512, 512)), None, None, resampling)
 
 
-@pytest.mark.parametrize("resampling", KERNELS)
+@pytest.mark.parametrize("resampling", RESAMPLINGS)
 @pytest.mark.parametrize(("dtype", "nodata"), [("uint8", 0), ("int16", -999), ("float32", np.nan)])
 def test_nodata_is_left_out_as_gdal_does(
     tmp_path: Path, dtype: str, nodata: float, resampling: str
@@ -51,7 +56,7 @@ def test_nodata_is_left_out_as_gdal_does(
     _check(tmp_path, pixels, nodata, None, resampling)
 
 
-@pytest.mark.parametrize("resampling", KERNELS)
+@pytest.mark.parametrize("resampling", RESAMPLINGS)
 def test_masks_are_stitched_and_reduced_as_gdal_does(tmp_path: Path, resampling: str) -> None:
     mask = np.where(np.random.default_rng(1).random((512, 512)) < 0.5, 255, 0).astype(np.uint8)
     mask[:256, :300] = 0

@@ -118,6 +118,30 @@ def test_classes_and_complex_numbers_take_nearest(tmp_path: Path) -> None:
     assert "nearest alone" in refused(complex_, PlanOptions(resampling="average"))
 
 
+def test_values_that_are_said_to_be_classes(tmp_path: Path) -> None:
+    source = write_raster(tmp_path / "c.tif", np.ones((1, 8, 8), "uint8"))
+    classes = PlanOptions(categorical=True)
+    assert recipe_of(source).resampling == "average"
+    assert recipe_of(source, classes).resampling == "mode"
+    assert any("classes" in note for note in survey([source], classes).notes)
+    nearest = PlanOptions(categorical=True, resampling="nearest")
+    assert recipe_of(source, nearest).resampling == "nearest"
+    for options in ({"resampling": "cubic"}, {"compress": "jpeg"}):
+        assert "classes" in refused(source, PlanOptions(categorical=True, **options))
+
+
+def test_only_colours_are_stored_as_brightness_and_differences(tmp_path: Path) -> None:
+    three = np.ones((3, 64, 64), "uint8")
+    colours = write_raster(tmp_path / "rgb.tif", three, photometric="RGB")
+    bands = write_raster(tmp_path / "bands.tif", three, photometric="MINISBLACK")
+    jpeg = PlanOptions(compress="jpeg")
+    assert recipe_of(colours, jpeg).photometric == "ycbcr"
+    assert recipe_of(colours).photometric is None
+    assert recipe_of(bands, jpeg).photometric is None
+    apart = PlanOptions(compress="jpeg", interleave="band")
+    assert recipe_of(colours, apart).photometric is None
+
+
 def test_rotated_and_south_up_grids_are_kept_exactly(tmp_path: Path) -> None:
     for terms in ((7.0, 3.0, 1e5, 2.0, -9.0, 4e6), (0.1, 0.0, 1e5, 0.0, 0.3, 4e6)):
         source = write_raster(tmp_path / "a.tif", transform=rasterio.Affine(*terms))
@@ -148,7 +172,10 @@ def test_options_are_checked_before_a_source_is_read(tmp_path: Path) -> None:
         ({"block_size": 500}, "multiple of 16"),
         ({"block_size": 0}, "multiple of 16"),
         ({"window": 1000}, "multiple of the block size"),
-        ({"resampling": "lanczos"}, "resampling must be"),
+        ({"resampling": "sinc"}, "resampling must be"),
+        ({"effort": "most"}, "effort must be"),
+        ({"effort": "small", "level": 6}, "not both"),
+        ({"effort": "fast", "compress": "lzw"}, "knows no effort"),
         ({"interleave": "line"}, "interleave must be"),
         ({"level": 99}, "level of deflate"),
         ({"predictor": 3}, "predictor"),
@@ -240,10 +267,23 @@ def test_complex_integers(tmp_path: Path, bits: int, name: str) -> None:
     assert name in refused(handmade(tmp_path / "a.tif", tags))
 
 
-@pytest.mark.parametrize(("dtype", "bits"), [("uint8", 1), ("uint8", 4), ("uint16", 12)])
+@pytest.mark.parametrize(("dtype", "bits"), [("uint8", 2), ("uint8", 4), ("uint16", 12)])
 def test_odd_bits(tmp_path: Path, dtype: str, bits: int) -> None:
     source = write_raster(tmp_path / "a.tif", np.ones((1, 8, 8), dtype), nbits=bits)
-    assert f"NBITS={bits}" in refused(source)
+    recipe = recipe_of(source)
+    assert (recipe.nbits, recipe.predictor) == (bits, 1)
+    assert any("--whole-bits" in note for note in survey([source], AUTO).notes)
+    whole = recipe_of(source, PlanOptions(whole_bits=True))
+    assert (whole.nbits, whole.predictor) == (None, 2)
+    for options in ({"compress": "lerc"}, {"predictor": 2}):
+        assert f"{bits} bits" in refused(source, PlanOptions(**options))
+
+
+def test_bits_of_a_jpeg2000_source(tmp_path: Path) -> None:
+    """As Sentinel-2's: 15 bits in uint16."""
+    options: dict[str, Any] = {"driver": "JP2OpenJPEG", "QUALITY": "100", "REVERSIBLE": "YES"}
+    pixels = np.arange(128 * 128, dtype="uint16").reshape(1, 128, 128)
+    assert recipe_of(write_raster(tmp_path / "a.jp2", pixels, nbits=15, **options)).nbits == 15
 
 
 def test_half_floats(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Remote sources: pinned by HEAD, read by ranges, one configuration, no secret shown."""
 
-import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from scenemosaic.planning import plan_scene
 from scenemosaic.sources import close_sources, read_window
 from tests import servers
 from tests.plan.rasters import write_raster
+from tests.plan.web import Site, serving
 
 WINDOW = Window(0, 0, 0, 0, 40, 50)
 PIXELS = np.arange(40 * 50).reshape(1, 40, 50).astype("uint16")
@@ -27,33 +26,11 @@ def raster(tmp_path: Path) -> bytes:
     return Path(write_raster(tmp_path / "a.tif", PIXELS, nodata=0)).read_bytes()
 
 
-class Site:
-    """A web server's folder and behaviour."""
-
-    def __init__(self, url: str, folder: Path) -> None:
-        self.url, self.folder = url, folder
-        self.status: dict[str, int] = {}
-        self.headers = {"ETag": '"one"', "Last-Modified": "Wed, 01 May 2024 10:00:00 GMT"}
-        self.apply()
-
-    def apply(self) -> None:
-        """Let the server behave as said, and forget what it was asked."""
-        text = json.dumps({"status": self.status, "headers": self.headers})
-        (self.folder / "behaviour.json").write_text(text)
-        (self.folder / "asked.log").write_text("")
-
-    def asked(self) -> list[str]:
-        return (self.folder / "asked.log").read_text().splitlines()
-
-
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     folder = tmp_path_factory.mktemp("web")
-    Site("", folder)
-    port = servers.free_port()
-    command = [sys.executable, str(Path(__file__).with_name("web_server.py")), str(port)]
-    with servers.running(servers.start("web", command, port, folder)) as server:
-        yield server.url, folder
+    with serving(folder) as url:
+        yield url, folder
 
 
 @pytest.fixture

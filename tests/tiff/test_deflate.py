@@ -21,8 +21,12 @@ def _smooth() -> np.ndarray[tuple[int, ...], np.dtype[np.uint16]]:
     return ((x * y) // 64)[np.newaxis].astype(np.uint16)
 
 
-def _coding(level: int | None) -> BlockCoding:
-    return BlockCoding(256, "deflate", level, 2, "pixel", 0)
+def _coding(level: int | None, effort: str = "balanced", compress: str = "deflate") -> BlockCoding:
+    return BlockCoding(256, compress, level, 2, "pixel", 0, effort)
+
+
+def _size(pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint16]], coding: BlockCoding) -> int:
+    return sum(map(len, filter(None, encode_blocks(pixels, coding))))
 
 
 def test_noise_takes_isal_and_no_more_bytes() -> None:
@@ -35,6 +39,19 @@ def test_noise_takes_isal_and_no_more_bytes() -> None:
 def test_smooth_pixels_take_libdeflate() -> None:
     auto, small = (encode_blocks(_smooth(), _coding(level)) for level in (None, 6))
     assert auto == small
+
+
+@pytest.mark.parametrize("compress", ["deflate", "zstd"])
+def test_more_effort_makes_fewer_bytes(compress: str) -> None:
+    efforts = ("fast", "balanced", "small")
+    fast, balanced, small = (_size(_smooth(), _coding(None, one, compress)) for one in efforts)
+    assert fast > balanced > small
+
+
+def test_the_fast_effort_never_looks_at_the_pixels() -> None:
+    fast = encode_blocks(_smooth(), _coding(None, "fast"))
+    assert fast != encode_blocks(_smooth(), _coding(None))
+    assert encode_blocks(_noise(), _coding(None, "fast")) == encode_blocks(_noise(), _coding(None))
 
 
 def test_a_level_that_is_asked_for_is_kept() -> None:

@@ -68,6 +68,20 @@ def test_other_pixels(
     assert damage.found(deep=True) == set()
 
 
+@pytest.mark.parametrize("compress", ["deflate", "zstd", "lzw", "none"])
+@pytest.mark.parametrize(("dtype", "bits"), [("uint8", 1), ("uint16", 15)])
+def test_odd_bits(
+    finish: Finish, local_place: MakePlace, tmp_path: Path, compress: str, dtype: str, bits: int
+) -> None:
+    source = _write(tmp_path / "scene.tif", dtype, 1, nbits=bits)
+    damage = finish(local_place, source, compress=compress)
+    assert damage.found(deep=True) == set()
+    decoder, block = _a_block(damage)
+    decoder.image(block)
+    with pytest.raises(Undecodable):
+        decoder.image(block[: len(block) // 2])
+
+
 def _a_block(damage: Damage) -> tuple[Decoder, bytes]:
     """A decoder of a tile's blocks, and the first of its blocks."""
     recipe = damage.spec.plan.recipe

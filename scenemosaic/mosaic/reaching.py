@@ -1,0 +1,101 @@
+"""The levels above the tiles' own for kernels that reach beyond two by two pixels.
+
+Each level is made from the whole of the one below it, read box by box with what lies
+around the box, so that no seam differs. Runs are decoded as often as boxes touch
+them, up to four times; only a few boxes are in memory at once.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from scenemosaic.grid import ceil_div
+from scenemosaic.levels import halve
+from scenemosaic.mosaic.pieces import Mask, Piece, PieceLevel, Pixels, read_pieces
+from scenemosaic.mosaic.top import Box, Made, TopMaker
+from scenemosaic.tile import level_shape
+
+_AT_ONCE = 2
+_Span = tuple[int, int]
+
+
+def reaching_levels(maker: TopMaker, base: PieceLevel, first: int, last: int) -> list[PieceLevel]:
+    """The levels ``first`` + 1 to ``last``, where ``base`` is the level ``first``."""
+    made: list[PieceLevel] = []
+    for number in range(first + 1, last + 1):
+        base = _next_level(maker, base, number)
+        made.append(base)
+    return made
+
+
+def _next_level(maker: TopMaker, base: PieceLevel, number: int) -> PieceLevel:
+    size, pieces = base.run_size, list[Piece]()
+    shape = level_shape(maker.recipe, *maker.recipe.tiling().size_at(number))
+    rows, cols = ceil_div(shape.height, size), ceil_div(shape.width, size)
+    boxes = (Box(1, row, col) for row in range(rows) for col in range(cols))
+    for box, made in _in_order(boxes, lambda box: _made(maker, base, box)):
+        maker.see(number, box.row * size, box.col * size, made.pixels, made.mask)
+        pieces.append(maker.piece(made, box, size))
+    return PieceLevel(shape, size, pieces)
+
+
+def _in_order(boxes: Iterator[Box], make: Callable[[Box], Made]) -> Iterator[tuple[Box, Made]]:
+    """Each box with what was made of it; a few are made side by side."""
+    waiting: deque[tuple[Box, Future[Made]]] = deque()
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for box in boxes:
+            waiting.append((box, pool.submit(make, box)))
+            if len(waiting) > _AT_ONCE:
+                first, made = waiting.popleft()
+                yield first, made.result()
+        for rest, made in waiting:
+            yield rest, made.result()
+
+
+def _made(maker: TopMaker, base: PieceLevel, box: Box) -> Made:
+    """One box of the next level, from the pixels of ``base`` below it and around."""
+    side, reach = 2 * base.run_size, maker.kernel.reach
+    rows = _span(box.row * side, side, reach, base.shape.height)
+    cols = _span(box.col * side, side, reach, base.shape.width)
+    pixels, mask = halve(*_pixels(maker, base, rows, cols), maker.kernel)
+    y, x = box.row * base.run_size - rows[0] // 2, box.col * base.run_size - cols[0] // 2
+    height, width = ceil_div(base.shape.height, 2), ceil_div(base.shape.width, 2)
+    inside = np.s_[
+        y : y + min(base.run_size, height - box.row * base.run_size),
+        x : x + min(base.run_size, width - box.col * base.run_size),
+    ]
+    # Kept beyond this call: without what lies around.
+    kept = np.ascontiguousarray(pixels[:, *inside])
+    return maker.encoded(kept, None if mask is None else np.ascontiguousarray(mask[inside]))
+
+
+def _span(start: int, length: int, reach: int, end: int) -> _Span:
+    return max(start - reach, 0), min(start + length + reach, end)
+
+
+def _pixels(
+    maker: TopMaker, level: PieceLevel, rows: _Span, cols: _Span
+) -> tuple[Pixels, Mask | None]:
+    """The pixels of any box of a level, and its mask; one run is decoded at a time."""
+    size, recipe = level.run_size, maker.recipe
+    shape = rows[1] - rows[0], cols[1] - cols[0]
+    pixels: Pixels = np.empty((recipe.bands, *shape), recipe.dtype)
+    mask = np.empty(shape, np.uint8) if recipe.has_mask else None
+    for row in range(rows[0] // size, ceil_div(rows[1], size)):
+        for col in range(cols[0] // size, ceil_div(cols[1], size)):
+            run = range(row, row + 1), range(col, col + 1)
+            part, bits = read_pieces(level, *run, recipe, maker.template, maker.fetch)
+            down, up = _overlap(row * size, part.shape[1], rows)
+            across, left = _overlap(col * size, part.shape[2], cols)
+            pixels[:, down, across] = part[:, up, left]
+            if mask is not None and bits is not None:
+                mask[down, across] = bits[up, left]
+    return pixels, mask
+
+
+def _overlap(start: int, length: int, span: _Span) -> tuple[slice, slice]:
+    """Where a run of ``length`` at ``start`` lies within ``span``, and what of the run does."""
+    first, last = max(start, span[0]), min(start + length, span[1])
+    return slice(first - span[0], last - span[0]), slice(first - start, last - start)
