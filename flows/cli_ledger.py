@@ -2,16 +2,18 @@
 
 from flows import ledger_text
 from flows.console import Console, complain
-from flows.who import operator
+from flows.runs import command_run
 from scenemosaic.ages import age_s, spell_age
 from scenemosaic.errors import LeaseHeld
 from scenemosaic.ledger.book import open_book, utc_now
+from scenemosaic.ledger.log import recorded
 from scenemosaic.ledger.rules import Ended, NotActive
 from scenemosaic.ledger.state import Cleared
 from scenemosaic.ledger.survey import Survey, survey
 from scenemosaic.ledger.text import entry_json, spell_time
 from scenemosaic.places import StorePlace
 from scenemosaic.publication import read_latest
+from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store
 
 
@@ -45,10 +47,13 @@ def stale_text(found: Survey, max_age: str) -> str:
 
 def clear(name: str, place: StorePlace, run_id: str, reason: str, console: Console) -> int:
     """Clear exactly this run; 4 where it is not the active one, and nothing is changed then."""
-    cleared = Cleared(operator(), reason)
+    run = command_run()
+    cleared = Cleared(run.operator, reason)
     store = open_store(place.root, place.access)
     try:
-        answer = open_book(store, name).clear(run_id, cleared).answer
+        with recorded(StoreSession(store), name, run) as session:
+            book = open_book(store, name, effects=session.effects)
+            answer = book.clear(run_id, cleared).answer
     finally:
         store.close()
     if isinstance(answer, NotActive):

@@ -62,6 +62,7 @@ def _run_flow(request: Request, spec: JobSpec, console: Console) -> Publication:
     from flows.in_process import quiet_prefect
     from flows.publish import GIVEN, Given
     from flows.publish import publish as flow
+    from flows.tagged import tagged
 
     quiet_prefect()
     if request.approve:
@@ -69,17 +70,18 @@ def _run_flow(request: Request, spec: JobSpec, console: Console) -> Publication:
     given = Given(spec)
     token = GIVEN.set(given)
     try:
-        flow(
-            request.job_id,
-            spec.root,
-            public_manifest(spec.manifest),
-            ledger=request.ledger,
-            slots=request.slots,
-            time_zone=request.time_zone,
-            approve=request.approve,
-            run_id=request.run_id,
-            return_state=True,
-        )
+        with tagged():
+            flow(
+                request.job_id,
+                spec.root,
+                public_manifest(spec.manifest),
+                ledger=request.ledger,
+                slots=request.slots,
+                time_zone=request.time_zone,
+                approve=request.approve,
+                run_id=request.run_id,
+                return_state=True,
+            )
     except httpx.TransportError as error:
         if not given.results:
             raise PrefectUnavailable(

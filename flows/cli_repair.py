@@ -19,6 +19,7 @@ from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.places import Place
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
+from scenemosaic.repair.restore_plan import load
 from scenemosaic.repair.sources import find_sources, options_of
 from scenemosaic.repair.waive import waive as waive_windows
 
@@ -40,9 +41,10 @@ class Request:
 
 def repair(request: Request, console: Console) -> int:
     """Repair a job and say what became of it; the exit code."""
-    spec = job.load_at(request.job_id, request.place)
+    run = command_run(strict_history=request.strict_history)
+    spec, restored = load(request.job_id, request.place, request.sources, run)
     try:
-        report = _repair(spec, request, console)
+        report = replace(_repair(spec, request, run, console), plan_restored=restored)
     except SourceChanged:
         if not request.accept_new_source:
             raise
@@ -53,9 +55,8 @@ def repair(request: Request, console: Console) -> int:
     return report.exit_code
 
 
-def _repair(spec: JobSpec, request: Request, console: Console) -> RepairReport:
+def _repair(spec: JobSpec, request: Request, run: Run, console: Console) -> RepairReport:
     watch, progress = Stopwatch(), console.progress()
-    run = command_run(strict_history=request.strict_history)
     unrecorded: list[Record] = []
     try:
         with watch.stage("verify", progress):

@@ -3,6 +3,7 @@
 No postponed annotations in here: Prefect reads them as they stand.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ from flows import batches
 from flows.checked import checked
 from flows.limits import Limits, default_workers
 from flows.parameters import GivenSources, JobId, Manifest, Store, To, Windows, Workers
-from flows.places import loaded, planned, recorded_place
+from flows.places import planned, recorded_place
 from flows.planned_run import process_planned
 from flows.report import ProcessReport
 from flows.run_names import job_run
@@ -31,7 +32,7 @@ from scenemosaic.audit import Record
 from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.places import Place
-from scenemosaic.repair import engine
+from scenemosaic.repair import engine, restore_plan
 from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
 from scenemosaic.repair.sources import find_sources, options_of
 from tasks.assemble_mosaic import assemble_mosaic
@@ -74,8 +75,11 @@ def repair_scene(
     given = sources or []
     try:
         limits = Limits(workers or default_workers(), strict_history=strict_history)
-        place = recorded_place(to, manifest, store)
-        spec = loaded(job_id, place)
+        place, run = recorded_place(to, manifest, store), flow_run(strict_history=strict_history)
+        spec, restored = restore_plan.load(job_id, place, given, run)
+    except SceneMosaicError as error:
+        return error_state(error, error)
+    try:
         found = engine.survey(spec, windows or [], given)
     except SourceChanged as error:
         if not accept_new_source:
@@ -83,7 +87,7 @@ def repair_scene(
         return _process_anew(spec, given, place, limits)
     except SceneMosaicError as error:
         return error_state(error, error)
-    return _repair(found, flow_run(strict_history=strict_history), limits)
+    return _repair(found, run, limits, restored)
 
 
 def _process_anew(spec: JobSpec, given: list[str], place: Place, limits: Limits) -> "State[Any]":
@@ -98,12 +102,13 @@ def _process_anew(spec: JobSpec, given: list[str], place: Place, limits: Limits)
     return final_state(report) if isinstance(report, ProcessReport) else state
 
 
-def _repair(found: Survey, run: Run, limits: Limits) -> "State[RepairReport]":
+def _repair(found: Survey, run: Run, limits: Limits, restored: bool) -> "State[RepairReport]":
     unrecorded: list[Record] = []
     publish = partial(_publish, found.spec, run, unrecorded)
     report = engine.carry_out(
         found, partial(_all_windows, run=run, limits=limits, unrecorded=unrecorded), publish
     )
+    report = replace(report, plan_restored=restored)
     _show(report)
     try:
         job.record_rest(found.spec, run, unrecorded)

@@ -16,6 +16,7 @@ def repair_json(report: RepairReport) -> dict[str, object]:
         "revision": None if mosaic is None else mosaic.revision,
         "item": None if mosaic is None else mosaic.item,
         "preview": None if mosaic is None else mosaic.preview,
+        "plan_restored": report.plan_restored,
         "left": [one.to_json() for one in report.left],
         "seconds": round(report.seconds, 3),
     }

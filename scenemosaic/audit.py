@@ -1,7 +1,8 @@
 """The audit log: what was refused, replaced, waived or created over a delete marker, and by whom.
 
-Batches of JSON lines in numbered objects, ``audit/{job_id}/{n:08d}.jsonl``, each created
-once and never changed. Why it is so, and what a fault of the log does: docs/adr/0012-audit.md.
+Batches of JSON lines in numbered objects, ``audit/{log}/{n:08d}.jsonl``, each created once
+and never changed; a ``log`` is a job's ID, or a ledger's (``keys.ledger_log``). Why it is so,
+and what a fault of the log does: docs/adr/0012-audit.md.
 """
 
 import hashlib
@@ -16,7 +17,8 @@ from scenemosaic import canonical, keys
 from scenemosaic.canonical import Fields
 from scenemosaic.commit import Outcome, Refusal, commit_object, retrying
 from scenemosaic.errors import StoreError
-from scenemosaic.session import Run, Session
+from scenemosaic.session import Run
+from scenemosaic.store_session import AnySession
 from scenemosaic.stores.port import Body, IfAbsent
 
 CONTENT_TYPE: Final = "application/jsonl"
@@ -51,7 +53,7 @@ class Entry:
 
 
 def append(
-    session: Session, job_id: str, run: Run, records: Sequence[Record], *, repeated: bool = False
+    session: AnySession, log: str, run: Run, records: Sequence[Record], *, repeated: bool = False
 ) -> str | None:
     """Add ``records`` as one new batch, and say its key; None where there are none.
 
@@ -63,13 +65,13 @@ def append(
     now = session.now()
     data = b"".join(as_line(record, run, now) for record in records)
     digest = hashlib.sha256(data).hexdigest()
-    metadata = {"job_id": job_id, "write_id": run.write_id(f"audit/{digest}"), "sha256": digest}
-    standing = _listed(session, job_id)
+    metadata = {"job_id": log, "write_id": run.write_id(f"audit/{digest}"), "sha256": digest}
+    standing = _listed(session, log)
     if repeated and (found := _own(session, standing, len(data), metadata["write_id"])):
         return found
     number = max((keys.audit_number(key) for key in standing), default=0) + 1
     while True:
-        key = keys.audit_key(job_id, number)
+        key = keys.audit_key(log, number)
         body = Body(data, digest, CONTENT_TYPE, metadata)
         done = commit_object(session.store, key, body, IfAbsent(), session.policy, session.effects)
         if done.outcome is Outcome.WRITTEN:
@@ -77,7 +79,7 @@ def append(
         number += 1
 
 
-def keep(session: Session, job_id: str, run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
+def keep(session: AnySession, log: str, run: Run, records: Sequence[Record]) -> tuple[Record, ...]:
     """:func:`append`, giving back what a store's fault kept out of the log, with a warning.
 
     What a commit came to never depends on the log: the caller appends the rest later.
@@ -85,17 +87,17 @@ def keep(session: Session, job_id: str, run: Run, records: Sequence[Record]) -> 
     # Dated now, so that the same records make the same bytes when they are appended again.
     dated = tuple(replace(record, at=record.at or session.now()) for record in records)
     try:
-        append(session, job_id, run, dated)
+        append(session, log, run, dated)
     except StoreError as error:
         number = len(dated)
-        _log.warning("job %s: %d records are not in the audit log: %s", job_id, number, error)
+        _log.warning("%s: %d records are not in the audit log: %s", log, number, error)
         return dated
     return ()
 
 
-def read(session: Session, job_id: str) -> Iterator[Entry]:
-    """Every entry of the job's log, oldest batch first. InputError names a batch that is none."""
-    for key in sorted(_listed(session, job_id), key=keys.audit_number):
+def read(session: AnySession, log: str) -> Iterator[Entry]:
+    """Every entry of a log, oldest batch first. InputError names a batch that is none."""
+    for key in sorted(_listed(session, log), key=keys.audit_number):
         get = partial(session.store.get, key)
         for line in retrying(get, session.policy, session.effects).split(b"\n")[:-1]:
             yield _entry(line, key)
@@ -128,18 +130,18 @@ def as_line(record: Record, run: Run, at: str) -> bytes:
     return canonical.encode(value) + b"\n"
 
 
-def _listed(session: Session, job_id: str) -> dict[str, int]:
+def _listed(session: AnySession, log: str) -> dict[str, int]:
     """The keys of the log's batches with their sizes in bytes."""
 
     def ask() -> dict[str, int]:
-        found = session.store.list(keys.audit_prefix(job_id))
+        found = session.store.list(keys.audit_prefix(log))
         return {one.key: one.size_bytes for one in found if keys.audit_number(one.key)}
 
     return retrying(ask, session.policy, session.effects)
 
 
 def _own(
-    session: Session, standing: Mapping[str, int], size_bytes: int, write_id: str
+    session: AnySession, standing: Mapping[str, int], size_bytes: int, write_id: str
 ) -> str | None:
     for key in (key for key, size in standing.items() if size == size_bytes):
         info = retrying(partial(session.store.head, key), session.policy, session.effects)

@@ -21,7 +21,9 @@ CATALOG_KEY = "mosaics/catalog.json"
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
 _LEDGER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_AUDIT_KEY = re.compile(r"audit/[0-9a-f]{32}/([0-9]{8,18})\.jsonl")
+_AUDIT_KEY = re.compile(
+    r"audit/(?:[0-9a-f]{32}|ledger-[a-z0-9][a-z0-9._-]{0,63})/([0-9]{8,18})\.jsonl"
+)
 _OWN_PROBE_KEY = re.compile(r"preflight/[0-9a-f]{32}/[a-z0-9-]+|ledger/preflight-[0-9a-f]{32}")
 _OWN_PROBE_PARTITION = re.compile(r"preflight@[0-9a-f]{32}")
 
@@ -72,18 +74,29 @@ def ledger_key(name: str) -> str:
     return f"ledger/{name}.json"
 
 
+def ingest_ledger(name: str) -> str:
+    """The ledger's name under which a schedule's cursor is kept."""
+    return f"ingest-{name}"
+
+
 def ingest_key(name: str) -> str:
     """The key of a schedule's cursor, beside the ledgers. InputError where the name is none."""
-    return ledger_key(f"ingest-{name}")
+    return ledger_key(ingest_ledger(name))
 
 
-def audit_prefix(job_id: str) -> str:
-    return f"audit/{job_id}/"
+def ledger_log(name: str) -> str:
+    """The name of a ledger's own audit log: no job has it. InputError where the name is none."""
+    ledger_key(name)
+    return f"ledger-{name}"
 
 
-def audit_key(job_id: str, number: int) -> str:
-    """A batch of the audit log: the only keys with a counter, from 1 on."""
-    return f"{audit_prefix(job_id)}{number:08d}.jsonl"
+def audit_prefix(log: str) -> str:
+    return f"audit/{log}/"
+
+
+def audit_key(log: str, number: int) -> str:
+    """A batch of the audit log of a job (its ID) or a ledger: the only keys with a counter."""
+    return f"{audit_prefix(log)}{number:08d}.jsonl"
 
 
 def audit_number(key: str) -> int:

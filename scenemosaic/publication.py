@@ -29,12 +29,13 @@ from scenemosaic.job import finished
 from scenemosaic.latest import Latest, Target
 from scenemosaic.ledger import words
 from scenemosaic.ledger.book import Book, Wanted, open_book
+from scenemosaic.ledger.log import recorded
 from scenemosaic.ledger.rules import Answer, Blocked, Ended, Exhausted, NotActive, Reserved
 from scenemosaic.ledger.state import Entry, Published, State
 from scenemosaic.manifests.port import Row
 from scenemosaic.mutable import Changed, Mutable
 from scenemosaic.published import MosaicResult, mosaic_row
-from scenemosaic.session import JobSpec, Session, open_session
+from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import Store
 
 A = TypeVar("A")
@@ -111,10 +112,12 @@ def publish(
     Asked again under the same run ID it goes on where it was, or finds that all is done
     and changes nothing. Raises IncompleteError, StoreError, and ConflictError for what
     nobody foresees: foreign objects, a lost ledger, a lease that was cleared meanwhile.
+    What is refused on the way stands in the ledger's audit log.
     """
-    session = open_session(spec)
-    book = open_book(session.store, ledger, effects=session.effects)
-    return _Publisher(session, spec, book, wanted).publish(approved)
+    run = Run(wanted.run_id, wanted.run_id, wanted.operator)
+    with recorded(open_session(spec), ledger, run) as session:
+        book = open_book(session.store, ledger, effects=session.effects)
+        return _Publisher(session, spec, book, wanted).publish(approved)
 
 
 class _Publisher:

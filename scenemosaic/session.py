@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scenemosaic import keys
 from scenemosaic.access import ENVIRONMENT, Access
@@ -17,6 +17,7 @@ from scenemosaic.plan import Plan
 from scenemosaic.retry import now_utc
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
+from scenemosaic.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,10 @@ class Session:
     now: Callable[[], str] = now_utc
     claiming: ClaimSettings = field(default_factory=ClaimSettings)
     looks: Looks = field(default_factory=Looks, repr=False, compare=False)
+
+    def witnessed(self, witness: Witness) -> "Session":
+        """The same session, whose commits are told to ``witness``."""
+        return replace(self, effects=replace(self.effects, witness=witness))
 
     def claims(self) -> Claims:
         """The claims kept in this session's manifest."""

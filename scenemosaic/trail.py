@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from scenemosaic import audit, history, keys
 from scenemosaic.audit import Record
@@ -13,9 +14,11 @@ from scenemosaic.errors import SceneMosaicError, StoreError
 from scenemosaic.metrics import Subject, count_outcomes
 from scenemosaic.outcome import OVER_MARKER, Committed, Outcome
 from scenemosaic.refusal import Refusal
-from scenemosaic.session import Run, Session
+from scenemosaic.session import Run
+from scenemosaic.store_session import AnySession
 from scenemosaic.stores.port import Condition, IfAbsent, ObjectInfo
 
+S = TypeVar("S", bound=AnySession)
 _log = logging.getLogger(__name__)
 
 
@@ -28,14 +31,14 @@ class Trace:
 
 
 @dataclass(slots=True)
-class Trail:
+class Trail(Generic[S]):
     """The records of one piece of work, and its commits' outcomes and counters added up.
 
     It is the witness (:class:`scenemosaic.witness.Witness`) of every commit that is made with
     :attr:`session`. ``trace`` is complete once the trail has ended.
     """
 
-    plain: Session
+    plain: S
     run: Run
     records: list[Record] = field(default_factory=list)
     counters: Counter[str] = field(default_factory=Counter)
@@ -43,9 +46,9 @@ class Trail:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def session(self) -> Session:
+    def session(self) -> S:
         """The session whose commits are told to this trail."""
-        return replace(self.plain, effects=replace(self.plain.effects, witness=self))
+        return self.plain.witnessed(self)
 
     def note(self, event: str, key: str, **details: object) -> None:
         """Something to record; ``details`` is JSON."""
@@ -108,20 +111,25 @@ class Trail:
 
 
 @contextmanager
-def trail(session: Session, job_id: str, run: Run, of: Subject = "object") -> Iterator[Trail]:
+def trail(session: S, log: str, run: Run, of: Subject = "object") -> Iterator[Trail[S]]:
     """A trail that is appended to the log at the end, as one batch; also where the work raises.
 
-    Use its session in the work; ``of`` says what its commits are counted as. A fault of the
-    log changes nothing of what the work came to.
+    Use its session in the work; ``log`` is a job's ID or ``keys.ledger_log``, ``of`` says what
+    its commits are counted as. A fault of the log changes nothing of what the work came to.
     """
     found = Trail(session, run)
     try:
         yield found
     except SceneMosaicError:
         count_outcomes(found.counters, of)
-        for record in audit.keep(session, job_id, run, found.records):
-            _log.warning("not in the audit log: %s", audit.as_line(record, run, "").decode())
+        tell(run, audit.keep(session, log, run, found.records))
         raise
     count_outcomes(found.counters, of)
-    left = audit.keep(session, job_id, run, found.records)
+    left = audit.keep(session, log, run, found.records)
     found.trace = Trace(dict(found.counters), left)
+
+
+def tell(run: Run, unrecorded: Sequence[Record]) -> None:
+    """Say as warnings what is not in the audit log, and will not come there."""
+    for record in unrecorded:
+        _log.warning("not in the audit log: %s", audit.as_line(record, run, "").decode())

@@ -41,7 +41,8 @@ def repair(
 
     A named window is computed again from its pinned source and compared. What somebody
     changed since it was inspected is left as it is (exit code 4). The published mosaic is
-    never overwritten: the next revision has a place of its own.
+    never overwritten: the next revision has a place of its own. A plan.json that is gone or
+    damaged is planned again from --source, and put back if it is the very job's.
     """
     from flows import cli_repair
     from flows.limits import default_workers

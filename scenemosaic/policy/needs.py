@@ -52,6 +52,7 @@ AUDIT, JOBS, LEDGER, TILES, MOSAICS = (
     f"{name}/*" for name in ("audit", "jobs", "ledger", "tiles", "mosaics")
 )
 ITEMS = "mosaics/*/item.json"
+PLANS = "jobs/*/plan.json"
 LEDGERS = "ledger/*.json"
 PUBLISHED = (CATALOG_KEY, POINTER_KEY)
 # What each run asks a root once, and what only the full preflight does.
@@ -85,13 +86,14 @@ NEEDS: Mapping[Role, tuple[Need, ...]] = {
     Role.REPAIRER: (
         Need(Verb.READ, (AUDIT, JOBS, MOSAICS, TILES)),
         Need(Verb.LIST_VERSIONS, (EVERYTHING,)),
-        Need(Verb.CREATE, (AUDIT, MOSAICS, TILES)),
-        Need(Verb.REPLACE, (ITEMS, TILES)),
+        Need(Verb.CREATE, (AUDIT, MOSAICS, PLANS, TILES)),
+        Need(Verb.REPLACE, (ITEMS, PLANS, TILES)),
         Need(Verb.SEND_PARTS, (MOSAICS,)),
     ),
     Role.PUBLISHER: (
-        Need(Verb.READ, (JOBS, LEDGERS, MOSAICS)),
-        Need(Verb.CREATE, (LEDGERS, *PUBLISHED)),
+        Need(Verb.READ, (AUDIT, JOBS, LEDGERS, MOSAICS)),
+        Need(Verb.LIST_VERSIONS, (EVERYTHING,)),
+        Need(Verb.CREATE, (AUDIT, LEDGERS, *PUBLISHED)),
         Need(Verb.REPLACE, (LEDGERS, *PUBLISHED)),
     ),
     Role.OPERATOR: (

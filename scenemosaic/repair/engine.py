@@ -9,7 +9,7 @@ from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.published import MosaicResult
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.repair.report import RepairReport, verdict
-from scenemosaic.repair.survey import Survey, survey
+from scenemosaic.repair.survey import Survey, is_damaged, survey
 from scenemosaic.repair.window import repair_window
 from scenemosaic.session import JobSpec, Run, open_session
 from scenemosaic.trail import trail
@@ -67,7 +67,7 @@ def carry_out(found: Survey, repair_all: RepairAll, publish: Publish) -> RepairR
         outcomes = repair_all(found) if found.numbers else ()
         error = verdict(outcomes)
         if error is None and (found.numbers or found.publish):
-            mosaic = publish(found.renew)
+            mosaic = publish(found.renew and (not found.doubtful or is_damaged(found.spec)))
     except SceneMosaicError as raised:
         error = raised
     return RepairReport(

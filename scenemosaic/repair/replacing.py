@@ -24,7 +24,7 @@ from scenemosaic.repair.outcome import (
 )
 from scenemosaic.repair.rows import says_the_same, settle_row
 from scenemosaic.session import JobSpec, Run, Session
-from scenemosaic.stores.port import Body, IfAbsent, IfMatch, ObjectInfo
+from scenemosaic.stores.port import Body, Condition, IfAbsent, IfMatch, ObjectInfo
 from scenemosaic.tile import EncodedTile
 from scenemosaic.trail import Trail
 from scenemosaic.verification.findings import WindowState
@@ -39,7 +39,7 @@ WAIVED: Final = {"waived": "yes"}
 class Target:
     """A window as it was inspected, and the run that may replace just that."""
 
-    found: Trail
+    found: Trail[Session]
     spec: JobSpec
     run: Run
     state: WindowState
@@ -56,7 +56,11 @@ class Target:
         return self.outcome(self.as_it_was, mended=True, detail=self._what_was_wrong())
 
     def replace(self, tile: EncodedTile, waiver: str | None) -> WindowRepair:
-        """The tile takes the place of the inspected object, and its row that of the row."""
+        """The tile takes the place of the inspected object, and its row that of the row.
+
+        Raises KeyHasHistory, before anything is written, where it is gone and the run strict.
+        """
+        self.found.before(self.key, self._condition)
         self._write_ahead("replacing", {"sha256": tile.sha256, "bytes": len(tile.data)})
         if self._moved_on():
             return self.lost()
@@ -132,15 +136,18 @@ class Target:
         return row_of(self.session, self.spec, self.state.number) != self.state.row
 
     def _put(self, tile: EncodedTile, waiver: str | None) -> Committed:
-        session, info = self.session, self.state.info
+        session = self.session
         name = f"{self.state.name}@{self._change()}"
         more = WAIVED if waiver else {}
         metadata = session.metadata(self.spec, self.run, name, sha256=tile.sha256, **more)
         body = Body(tile.data, tile.sha256, keys.TIFF_CONTENT_TYPE, metadata)
-        condition = IfAbsent() if info is None else IfMatch(info.etag)
         return commit_object(
-            session.store, self.key, body, condition, session.policy, session.effects
+            session.store, self.key, body, self._condition, session.policy, session.effects
         )
+
+    @property
+    def _condition(self) -> Condition:
+        return IfAbsent() if self.state.info is None else IfMatch(self.state.info.etag)
 
     def _change(self) -> str:
         """Names the version that is replaced: a write-id is of this very change."""

@@ -21,8 +21,8 @@ from scenemosaic.verification.findings import Finding
 class RepairReport:
     """The windows that were looked at, the mosaic as it stands, and what went wrong, if anything.
 
-    ``published``: mosaic, item or preview were repaired as well. ``left`` is what no repair
-    mends, such as stray objects.
+    ``published``: mosaic, item or preview were repaired as well; ``plan_restored``: plan.json
+    was put back before. ``left`` is what no repair mends, such as stray objects.
     """
 
     job_id: str
@@ -32,6 +32,7 @@ class RepairReport:
     seconds: float
     published: bool = False
     left: tuple[Finding, ...] = ()
+    plan_restored: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -43,7 +44,8 @@ class RepairReport:
         if self.error is not None:
             return _name_of(self.error)
         written = self.mosaic is not None and self.mosaic.outcome == "written"
-        changed = written or self.published or any(one.changed for one in self.windows)
+        changed = written or self.published or self.plan_restored
+        changed = changed or any(one.changed for one in self.windows)
         return "Repaired" if changed else "NothingToRepair"
 
     @property
@@ -53,6 +55,7 @@ class RepairReport:
         mended = sum(one.mended for one in self.windows)
         texts = [f"{count} {outcome}" for outcome, count in sorted(counts.items())]
         texts += [f"{mended} rows mended"] if mended else []
+        texts += ["plan.json put back"] if self.plan_restored else []
         return ", ".join(texts) or "no window is wrong"
 
     def count(self, outcome: str) -> int:

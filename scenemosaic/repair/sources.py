@@ -59,6 +59,8 @@ def options_of(plan: Plan) -> PlanOptions:
         predictor=recipe.predictor,
         interleave=recipe.interleave,
         resampling=recipe.resampling,
+        effort=recipe.effort,
+        whole_bits=recipe.nbits is None,
         datetime=plan.datetime if plan.datetime_source == "option" else None,
         collection=plan.collection,
     )

@@ -1,7 +1,7 @@
 """What there is to repair: windows that are named, or all that verification finds wrong."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from scenemosaic.errors import InputError, SourceChanged
@@ -25,7 +25,8 @@ class Survey:
     """The windows to look at, by number; ``named`` ones are compared with their source.
 
     ``publish``: mosaic, item or preview need something, too. ``renew``: what is published
-    is damaged. ``left`` is what no repair mends, such as stray objects.
+    is damaged; ``doubtful``: so it seems beside rows that are wrong, and once these are mended
+    :func:`is_damaged` knows. ``left`` is what no repair mends, such as stray objects.
     """
 
     spec: JobSpec
@@ -33,6 +34,7 @@ class Survey:
     named: bool
     publish: bool
     renew: bool = False
+    doubtful: bool = False
     left: tuple[Finding, ...] = ()
 
 
@@ -52,14 +54,12 @@ def survey(
         return Survey(located(spec, sources), numbers, named=True, publish=False)
     report = verify(spec, progress=progress)
     found = _sorted_out(spec, report.findings)
-    return Survey(
-        _located_where_needed(spec, found.numbers, sources),
-        found.numbers,
-        named=False,
-        publish=found.publish,
-        renew=found.renew,
-        left=found.left,
-    )
+    return replace(found, spec=_located_where_needed(spec, found.numbers, sources))
+
+
+def is_damaged(spec: JobSpec) -> bool:
+    """Whether what is published is damaged, by another verification."""
+    return _sorted_out(spec, verify(spec).findings).renew
 
 
 def numbers_of(tiling: Tiling, names: Sequence[str]) -> tuple[int, ...]:
@@ -78,6 +78,8 @@ def _sorted_out(spec: JobSpec, findings: Sequence[Finding]) -> Survey:
     tiling = spec.plan.recipe.tiling()
     numbers: dict[int, None] = {}
     published, left = [], []
+    # The mosaic's bytes were compared with what these rows say.
+    doubtful = any(finding.of_row for finding in findings)
     for finding in findings:
         number = window_number(tiling, finding.subject)
         if number is not None and finding.kind is not Kind.STRAY:
@@ -87,7 +89,7 @@ def _sorted_out(spec: JobSpec, findings: Sequence[Finding]) -> Survey:
         else:
             left.append(finding)
     renew = any(one.kind in _DAMAGED and one.subject != "item" for one in published)
-    return Survey(spec, tuple(numbers), False, bool(published), renew, tuple(left))
+    return Survey(spec, tuple(numbers), False, bool(published), renew, doubtful, tuple(left))
 
 
 def _located_where_needed(spec: JobSpec, numbers: Sequence[int], sources: Sequence[str]) -> JobSpec:

@@ -10,7 +10,7 @@ from scenemosaic.errors import ForeignObject, IncompleteError, SourceReadError
 from scenemosaic.repair.nodata_tile import job_template, nodata_tile
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.repair.replacing import Target
-from scenemosaic.session import JobSpec, Run
+from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.tile import EncodedTile
 from scenemosaic.trail import Trail
 from scenemosaic.verification.findings import Kind, WindowState
@@ -23,7 +23,7 @@ _UNSOUND: Final = frozenset({Kind.METADATA, Kind.FOREIGN, Kind.UNDECODABLE})
 
 
 def repair_window(
-    found: Trail, spec: JobSpec, number: int, run: Run, *, named: bool
+    found: Trail[Session], spec: JobSpec, number: int, run: Run, *, named: bool
 ) -> WindowRepair:
     """Repair the window if it is wrong, or ``named`` and other than its source makes it.
 

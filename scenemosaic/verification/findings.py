@@ -36,11 +36,13 @@ class Finding:
     """One thing that is off. ``subject`` is a window's name, ``mosaic``, ``item``, ``preview``,
 
     ``plan``, or the key of a stray object. ``detail`` says what stands and what was expected.
+    ``of_row``: what the row says of the tile's inside is not so, which says nothing against it.
     """
 
     subject: str
     kind: Kind
     detail: str
+    of_row: bool = False
 
     def to_json(self) -> Mapping[str, str]:
         return {"subject": self.subject, "kind": self.kind.value, "detail": self.detail}
@@ -59,4 +61,6 @@ class WindowState:
     @property
     def object_is_right(self) -> bool:
         """Whether the object is a sound tile of this window, whatever the row says."""
-        return self.info is not None and all(one.kind in ROW_KINDS for one in self.findings)
+        if self.info is None:
+            return False
+        return all(one.kind in ROW_KINDS or one.of_row for one in self.findings)

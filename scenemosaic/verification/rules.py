@@ -57,14 +57,15 @@ def _of_blocks(subject: str, row: Row, content: TileContent) -> Iterator[Finding
         try:
             stated = unpack_sizes(row.blocks, [sizes.size for sizes in content.sizes])
         except BadTiff as error:
-            yield Finding(subject, Kind.BLOCKS, str(error))
+            yield Finding(subject, Kind.BLOCKS, str(error), of_row=True)
         else:
             pairs = zip(stated, content.sizes, strict=True)
             if wrong := [str(k) for k, (a, b) in enumerate(pairs) if (a != b).any()]:
                 text = f"the block sizes of level {', '.join(wrong)} are not those of the row"
-                yield Finding(subject, Kind.BLOCKS, text)
+                yield Finding(subject, Kind.BLOCKS, text, of_row=True)
     if content.crc != row.crc:
-        yield differs(subject, Kind.BLOCKS, "its runs' CRC-32 are", content.crc, "", row.crc)
+        text = f"its runs' CRC-32 are {content.crc}; the row says {row.crc}"
+        yield Finding(subject, Kind.BLOCKS, text, of_row=True)
 
 
 def of_metadata(

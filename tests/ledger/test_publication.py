@@ -98,6 +98,7 @@ def test_the_catalog_lists_what_was_published_the_latest_first(
     spec: JobSpec, place: Place, tmp_path: Path
 ) -> None:
     other = finished(place, tmp_path, seed=2)
+    pins: dict[str, Any] = {}
     for number, one in enumerate((spec, other, spec)):
         assert go(one, f"run-{number}").conflict is None
         value = document(spec, keys.CATALOG_KEY)
@@ -106,6 +107,13 @@ def test_the_catalog_lists_what_was_published_the_latest_first(
         hrefs = [link["href"] for link in value["links"] if link["rel"] == "item"]
         assert hrefs[0] == f"./{one.plan.job_id}/item.json"
         assert len(hrefs) == len(set(hrefs)) == min(number + 1, 2)
+        first, *others = (link for link in value["links"] if link["rel"] == "item")
+        proof = inspect(one).pinned
+        assert (first["scenemosaic:revision"], first["scenemosaic:etag"]) == (0, proof.etag)
+        assert first["scenemosaic:digest"] == proof.digest
+        assert first.get("scenemosaic:version_id") == proof.version_id
+        assert all(link == pins[link["href"]] for link in others), "as they were published"
+        pins[first["href"]] = first
     assert document(spec, keys.POINTER_KEY)["previous_job_id"] == other.plan.job_id
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic import keys
+from scenemosaic import audit, keys
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.state import Published
@@ -54,6 +54,11 @@ def stands(spec: JobSpec, ledger: str, run_id: str, job_id: str) -> None:
     assert [entry.reservation.run_id for entry in state.history] == ["earlier", run_id]
 
 
+def recorded_refusals(spec: JobSpec, ledger: str) -> int:
+    found = audit.read(open_session(spec), keys.ledger_log(ledger))
+    return sum(entry.record.event == "refused" for entry in found)
+
+
 @pytest.mark.slow
 def test_three_at_once_a_hundred_times(specs: list[JobSpec], place: Place) -> None:
     reasons: set[str] = set()
@@ -65,6 +70,8 @@ def test_three_at_once_a_hundred_times(specs: list[JobSpec], place: Place) -> No
                 one.ask(spec.plan.job_id, ledger, f"{ledger}-{index}", 2)
             answers = [one.answer() for one in running]
             assert sorted(answer["code"] for answer in answers) == [0, 4, 4], answers
+            counted = sum(answer["counters"].get("refused", 0) for answer in answers)
+            assert recorded_refusals(specs[0], ledger) == counted
             for answer in answers:
                 if answer["code"]:
                     reasons.add(answer["outcome"])

@@ -18,7 +18,7 @@ from scenemosaic.ledger.book import DEFAULT_NAME, Wanted, open_book
 from scenemosaic.planning import PlanOptions
 from scenemosaic.stores import open_store
 from tests import servers
-from tests.faults.proxy import Fault, Proxy, no_faults, once
+from tests.faults.proxy import Fault, Proxy, Rule, no_faults, once
 from tests.faults.wire import Request
 from tests.jobs.assembling import WINDOW, is_complete, is_part
 from tests.jobs.conftest import write_scene
@@ -29,6 +29,11 @@ def is_put_to(kind: str, name: str = "") -> Callable[[Request], bool]:
     return lambda seen: (
         seen.method == "PUT" and f"/some/root/{kind}/" in seen.path and seen.path.endswith(name)
     )
+
+
+def first_of(*accidents: Rule) -> Rule:
+    """The first of the accidents that a request meets."""
+    return lambda seen: next((fault for one in accidents if (fault := one(seen))), None)
 
 
 @dataclass
@@ -66,7 +71,7 @@ def live(life: Life, scene: Path, front: Proxy) -> None:
     spec = work(life, scene, front)
     waive(life, spec, scene, front)
     assemble(life, spec, front)
-    publish(life, spec, scene)
+    publish(life, spec, scene, front)
     repair(life, spec, scene, front)
     operate(life, spec)
 
@@ -92,11 +97,10 @@ def assemble(life: Life, spec: JobSpec, front: Proxy) -> None:
         front.rule = once(Fault.REFUSE_403, is_part)
         with pytest.raises(PermanentStoreError):  # and the upload is ended
             job.assemble(loaded, Run("first", "first"))
-        accidents = [
+        front.rule = first_of(
             once(Fault.RESET, is_complete),  # uploads that are left are looked for
             once(Fault.REFUSE_403, is_put_to("mosaics", "item.json")),
-        ]
-        front.rule = lambda seen: next((fault for one in accidents if (fault := one(seen))), None)
+        )
         with pytest.raises(PermanentStoreError):  # the next one's preview is refused
             job.assemble(loaded, Run("second", "second"))
         front.rule = once(Fault.RESET, is_put_to("audit"))
@@ -105,11 +109,13 @@ def assemble(life: Life, spec: JobSpec, front: Proxy) -> None:
         assert job.assemble(loaded, Run("fourth", "fourth")).outcome == "already-present"
 
 
-def publish(life: Life, spec: JobSpec, scene: Path) -> None:
+def publish(life: Life, spec: JobSpec, scene: Path, front: Proxy) -> None:
     for name, job_id in {"first": spec.plan.job_id, "second": another(life, scene)}.items():
-        # What the first creates the second changes.
+        # What the first creates the second changes; each is refused by its own lost write.
+        front.rule = first_of(*(once(Fault.RESET, is_put_to(kind)) for kind in ("ledger", "audit")))
         place = (job_id, "--to", life.root, "--slots", "3")
         life.command("publisher", "publish", *place, "--run-id", name)
+    front.rule = no_faults
 
 
 def another(life: Life, scene: Path) -> str:
@@ -131,7 +137,10 @@ def waive(life: Life, spec: JobSpec, scene: Path, front: Proxy) -> None:
 
 
 def repair(life: Life, spec: JobSpec, scene: Path, front: Proxy) -> None:
-    """One tile was written over, past all guards; one is gone; and a waived one has a source."""
+    """One tile was written over, past all guards; one is gone; and a waived one has a source.
+
+    So it goes with the plan.
+    """
     door, bucket, prefix = life.back_door()
     key, place = partial(keys.tile_key, spec.plan.job_id), (spec.plan.job_id, "--to", life.root)
     source = ("--source", str(scene))
@@ -145,6 +154,11 @@ def repair(life: Life, spec: JobSpec, scene: Path, front: Proxy) -> None:
     front.rule = once(Fault.RESET, is_complete)
     life.command("repairer", "repair", *place, *source)
     front.rule = no_faults
+    plan = prefix + keys.plan_key(spec.plan.job_id)
+    door.put_object(Bucket=bucket, Key=plan, Body=b"{}")
+    life.command("repairer", "repair", *place, *source)
+    door.delete_object(Bucket=bucket, Key=plan)
+    life.command("repairer", "repair", *place, *source)
 
 
 def operate(life: Life, spec: JobSpec) -> None:

@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from scenemosaic import job, windows
+from scenemosaic import job, keys, windows
 from scenemosaic.errors import InputError, Superseded, TargetGone
 from scenemosaic.manifests.port import Row, Updated
 from scenemosaic.repair import replacing
@@ -66,6 +66,52 @@ def test_where_only_the_row_is_wrong_it_alone_is_mended(done: Made) -> None:
     assert done.stored(done.tile_key(BAD)) == before
     done.row_describes(BAD)
     assert len(done.records("row-replacing")) == 1
+    assert is_sound(done)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"crc": (1, 2, 3)},
+        {"blocks": b"\1nonsense"},
+        {"blocks": "another tile's", "crc": (1,)},
+    ],
+)
+def test_a_row_that_is_wrong_of_the_inside_alone_is_mended_alone(
+    done: Made, wrong: dict[str, Any]
+) -> None:
+    """Size, SHA-256, ETag and version fit: the object is right, and nobody needs the source."""
+    row, other = done.row(BAD), done.row("0000_0000")
+    assert row is not None
+    assert other is not None
+    if wrong.get("blocks") == "another tile's":
+        wrong = {**wrong, "blocks": other.blocks}
+    done.session.manifest.replace(dataclasses.replace(row, **wrong), row.revision)
+    found = {(one.subject, one.kind.value) for one in verify(done.spec).findings}
+    assert (BAD, "blocks") in found
+    assert found <= {(BAD, "blocks"), ("mosaic", "checksum")}
+    before, mosaic = done.place.versions(), done.item()
+    report = done.repair(sources=[])
+    (one,) = report.windows
+    assert (one.outcome, one.mended, report.state) == ("unchanged", True, "Repaired")
+    mended = done.row(BAD)
+    assert mended is not None
+    assert (mended.crc, mended.blocks, mended.sha256) == (row.crc, row.blocks, row.sha256)
+    assert done.place.versions() == before, "no object, and no other revision"
+    assert done.item() == mosaic
+    assert is_sound(done)
+
+
+def test_a_damaged_mosaic_is_made_anew_though_a_row_was_wrong_as_well(done: Made) -> None:
+    row, key = done.row(BAD), keys.mosaic_key(done.job_id)
+    assert row is not None
+    sound = done.read(key)
+    done.damage(key)
+    done.session.manifest.replace(dataclasses.replace(row, crc=(1, 2, 3)), row.revision)
+    report = done.repair()
+    assert report.mosaic is not None
+    assert (report.state, report.mosaic.revision) == ("Repaired", 1)
+    assert done.read(keys.mosaic_key(done.job_id, 1)) == sound
     assert is_sound(done)
 
 

@@ -12,8 +12,10 @@ from scenemosaic.tile import EncodedTile, encode_tile
 from tests.repair.made import OTHER, Made
 
 
-def other_level(pixels: Any, mask: Any, window: Any, recipe: Any, template: Any) -> EncodedTile:
-    return encode_tile(pixels, mask, window, dataclasses.replace(recipe, level=1), template)
+def other_level(
+    pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, *more: Any
+) -> EncodedTile:
+    return encode_tile(pixels, mask, window, dataclasses.replace(recipe, level=1), template, *more)
 
 
 def other_bytes(made: Made, name: str) -> EncodedTile:

@@ -121,7 +121,7 @@ def test_a_row_that_is_wrong(
     local_damage.mend_row(**changes)
     expected = _of(kinds) | ({("mosaic", mosaic)} if mosaic else set())
     assert local_damage.found() == expected
-    only_the_row = kinds <= {"etag", "version"}
+    only_the_row = kinds <= {"etag", "version", "blocks"}
     state = inspect_window(
         local_damage.session, local_damage.spec, NUMBER, local_damage.row(), deep=False
     )

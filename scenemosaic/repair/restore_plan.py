@@ -1,0 +1,170 @@
+"""``plan.json`` of a job, gone or damaged: planned again from the sources, and put back."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from scenemosaic import job, keys
+from scenemosaic.commit import Outcome, commit_object, retrying
+from scenemosaic.errors import InputError, SourceChanged, Superseded
+from scenemosaic.item import MAX_ITEM_BYTES
+from scenemosaic.places import Place
+from scenemosaic.plan import MAX_PLAN_BYTES, PlanOptions, job_id_of
+from scenemosaic.repair.outcome import describe_object
+from scenemosaic.repair.plan_again import options_shown, plan_like
+from scenemosaic.session import JobSpec, Run, open_session
+from scenemosaic.store_session import StoreSession
+from scenemosaic.stores import open_store
+from scenemosaic.stores.port import Body, IfAbsent, IfMatch, ObjectInfo
+from scenemosaic.tiff.ifd import BadTiff
+from scenemosaic.trail import trail
+
+# Directories come first in our files: those of the largest tile fit.
+_HEADER_BYTES: Final = 8 << 20
+_LOOKED_AT: Final = 4
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+Loaded = tuple[JobSpec, bool]
+
+
+def load(job_id: str, place: Place, sources: Sequence[str], run: Run) -> Loaded:
+    """The job, and whether its ``plan.json`` had to be put back.
+
+    Raises InputError where there is no such job, or a plan from ``sources`` (or the URIs that
+    its item names) has another ID: then nothing was written; SourceChanged where these are
+    known to be other sources; Superseded where somebody else changed the plan meanwhile.
+    """
+    keys.check_job_id(job_id)
+    with closing(open_store(place.store.root, place.store.access)) as store:
+        left = _Left(StoreSession(store), job_id)
+        standing = left.head(keys.plan_key(job_id))
+        if not left.is_lost(standing):
+            return job.load_at(job_id, place), False
+        spec = left.planned_again(place, sources)
+    _put_back(spec, standing, run)
+    return job.load_at(job_id, place), True
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left of a job without a plan."""
+
+    session: StoreSession
+    job_id: str
+
+    def head(self, key: str) -> ObjectInfo | None:
+        return self._ask(partial(self.session.store.head, key))
+
+    def is_lost(self, standing: ObjectInfo | None) -> bool:
+        """Whether the plan is gone where a job was, or its bytes are not those of the job."""
+        if standing is None:
+            return self._item() is not None or any(True for _ in self._files())
+        size_bytes = standing.size_bytes
+        return size_bytes > MAX_PLAN_BYTES or job_id_of(self._get(standing.key)) != self.job_id
+
+    def planned_again(self, place: Place, sources: Sequence[str]) -> JobSpec:
+        """The job by planning its sources."""
+        item = self._item()
+        pins = [] if item is None else list(item["properties"]["scenemosaic:sources"])
+        found = list(sources) or [pin["uri"] for pin in pins if "uri" in pin]
+        if not found:
+            raise InputError(
+                f"{self.uri} is gone or damaged: say with --source where the job's source lies, "
+                "and it is planned again; or put an older version of it back, or any copy"
+            )
+        near = job.plan_at(found, place, self._options(item))
+        plan = plan_like(near.plan, self.job_id)
+        if plan is None:
+            raise self._other(near, pins)
+        return replace(near, plan=plan)
+
+    @property
+    def uri(self) -> str:
+        return self.session.store.object_uri(keys.plan_key(self.job_id))
+
+    def _other(self, near: JobSpec, pins: Sequence[Any]) -> InputError:
+        theirs = [pin.to_json() for pin in near.plan.sources]
+        if pins and theirs != pins:
+            return SourceChanged(
+                f"{self.uri} cannot be planned again: job {self.job_id} is of {_spelled(pins)}, "
+                f"and these sources are {_spelled(theirs)}, which makes job "
+                f"{near.plan.job_id}; restore the source"
+            )
+        return InputError(
+            f"{self.uri} cannot be planned again: these sources make job {near.plan.job_id}, and "
+            f"job {self.job_id} was asked for otherwise; put an older version of its plan back, "
+            "or any copy: its SHA-256 begins with the job's ID"
+        )
+
+    def _options(self, item: Any) -> PlanOptions:
+        options = self._shown()
+        if item is None:
+            return options
+        properties = item["properties"]
+        asked = properties["scenemosaic:datetime_source"] == "option"
+        when = properties["datetime"] if asked else None
+        return replace(options, datetime=when, collection=item.get("collection"))
+
+    def _shown(self) -> PlanOptions:
+        for info, _ in zip(self._files(), range(_LOOKED_AT), strict=False):
+            try:
+                return options_shown(self._get(info.key, min(info.size_bytes, _HEADER_BYTES)))
+            except BadTiff as error:
+                _log.warning("%s: %s", self.session.store.object_uri(info.key), error)
+        return PlanOptions()
+
+    def _files(self) -> Iterator[ObjectInfo]:
+        """Tiles, then mosaics."""
+        for key in (keys.tile_key(self.job_id, ""), keys.item_key(self.job_id)):
+            for info in self.session.store.list(keys.folder_of(key)):
+                if info.key.endswith(".tif"):
+                    yield info
+
+    def _item(self) -> Any:
+        """The item as JSON, where it is one of this job; else None."""
+        info = self.head(keys.item_key(self.job_id))
+        if info is None or info.size_bytes > MAX_ITEM_BYTES:
+            return None
+        try:
+            item = json.loads(self._get(info.key))
+            properties = item["properties"]
+            known = {"scenemosaic:datetime_source", "scenemosaic:sources", "datetime"}
+            return item if item["id"] == self.job_id and known <= set(properties) else None
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def _get(self, key: str, size_bytes: int | None = None) -> bytes:
+        return self._ask(partial(self.session.store.get, key, 0, size_bytes))
+
+    def _ask(self, call: Callable[[], T]) -> T:
+        return retrying(call, self.session.policy, self.session.effects)
+
+
+def _spelled(pins: Sequence[Any]) -> str:
+    return json.dumps(pins, sort_keys=True)
+
+
+def _put_back(spec: JobSpec, standing: ObjectInfo | None, run: Run) -> None:
+    job_id, data = spec.plan.job_id, spec.plan.canonical
+    sha256, key = hashlib.sha256(data).hexdigest(), keys.plan_key(job_id)
+    with trail(open_session(spec), job_id, run) as found:
+        session = found.session
+        name = "plan" if standing is None else f"plan@{sha256[:16]}/{standing.etag.strip(chr(34))}"
+        metadata = session.metadata(spec, run, name, sha256=sha256)
+        condition = IfAbsent() if standing is None else IfMatch(standing.etag)
+        body = Body(data, sha256, "application/json", metadata)
+        done = commit_object(session.store, key, body, condition, session.policy, session.effects)
+        uri = session.store.object_uri(key)
+        if done.outcome in (Outcome.SUPERSEDED, Outcome.TARGET_GONE):
+            raise Superseded(f"{uri} was changed by somebody else since it was looked at: verify")
+        if done.outcome is Outcome.WRITTEN:
+            found.note(
+                "plan-restored", key, former_object=describe_object(standing), etag=done.stored.etag
+            )
+    _log.warning("%s was planned again and put back", uri)
