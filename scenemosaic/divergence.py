@@ -20,7 +20,9 @@ from scenemosaic.session import JobSpec, Session
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.layout import LevelShape
 from scenemosaic.tiff.runs import Sizes, run_bytes
+from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.tile import EncodedTile, window_shapes
+from scenemosaic.words import some
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +46,8 @@ def adopt(
     if hashlib.sha256(data).hexdigest() != theirs:
         raise ForeignObject(f"{uri}: its bytes are not those of its own checksum {theirs}")
     tile = read_tile(data, window, spec.plan.recipe, uri)
+    if other := other_tags(template_from_header(ours.data), template_from_header(data)):
+        raise Diverged(f"{uri} holds blocks with other {some(other)}: they do not fit one mosaic")
     if not _same_as_ours(ours.data, data, uri):
         raise Diverged(
             f"{uri} holds other pixels than this run computed for job {spec.plan.job_id}: "

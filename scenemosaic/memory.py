@@ -34,3 +34,9 @@ def reuse_large_buffers() -> bool:
         return False
     mallopt = ctypes.CDLL(None).mallopt
     return all(mallopt(option, value) == 1 for option, value in _SETTINGS)
+
+
+def give_back() -> None:
+    """Return what is free to the system: the buffers of windows, before many rows are held."""
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)

@@ -16,7 +16,9 @@ from scenemosaic.commit import Committed, Outcome, commit_object, retrying
 from scenemosaic.errors import Superseded
 from scenemosaic.held import Held
 from scenemosaic.item import Item, read_item, read_item_to_move
+from scenemosaic.memory import give_back
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
+from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.mosaic_row import follow_item, insert_row
 from scenemosaic.published import MosaicResult, published, result
@@ -24,7 +26,7 @@ from scenemosaic.revisions import Wanted, place_mosaic
 from scenemosaic.rows_digest import rows_digest
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stac import MosaicFacts, item_json
-from scenemosaic.stores.port import Announces, Body, Condition, IfAbsent, IfMatch, Store
+from scenemosaic.stores.port import Announces, Body, Condition, IfAbsent, IfMatch, ObjectInfo, Store
 from scenemosaic.trail import trail
 
 __all__ = ["MosaicResult", "Progress", "assemble", "result"]
@@ -35,6 +37,8 @@ Progress = Callable[[int, int], None]
 # would cost more than the work that it saves; docs/adr/0009-claims.md has the figures.
 CLAIM_FROM_BYTES = 64 << 20
 CLAIM_UPLOADS_FROM_BYTES = 5 << 20  # S3 takes nothing smaller as a part: no upload stays open
+# From here on their rows need more memory than assembly's buffers.
+MANY_WINDOWS: Final = 10_000
 # Each turn is lost to somebody who moved the item meanwhile, and so made progress.
 _TURNS: Final = 16
 
@@ -72,6 +76,8 @@ def assemble(
     counts bytes. Raises IncompleteError naming the windows without a row; nothing is
     written then.
     """
+    if len(spec.plan.recipe.tiling()) >= MANY_WINDOWS:
+        give_back()
     with trail(open_session(spec), spec.plan.job_id, run) as found:
         mosaic = _assemble(found.session, spec, run, progress or _silent, renew)
     return replace(mosaic, trace=found.trace)
@@ -95,8 +101,11 @@ def _turn(
     session: Session, spec: JobSpec, run: Run, aim: _Aim, least: int, progress: Progress
 ) -> MosaicResult | None:
     """The published mosaic, or None where the item was moved under way."""
+    looks = 0
 
     def look() -> MosaicResult | None:
+        nonlocal looks
+        looks += 1
         item = read_item(session, spec)
         if item is None or not aim.is_of(item) or item.revision < least:
             return None
@@ -104,7 +113,7 @@ def _turn(
 
     def work(held: Held | None) -> MosaicResult | None:
         # Whoever waited for the claim starts from what stands now.
-        now = aim if held is None else _look_up(session, spec)
+        now = aim if looks == 1 else _look_up(session, spec)
         return _publish(session, spec, run, now, held, least, progress)
 
     if not _is_costly(session.store, aim.tiles):
@@ -159,6 +168,7 @@ def _publish(
         )
         committed, revision = place_mosaic(session, spec, run, wanted, held)
         progress(total, total)
+        _check_stored(session, spec, committed.stored)
         png = mosaic.preview()
     key = committed.stored.key
     if (held is not None and not held.fresh) or committed.counters["ambiguous"]:
@@ -171,6 +181,17 @@ def _publish(
     if not described:
         follow_item(session, spec, run, committed.stored, revision)
     return result(session, spec, committed, revision)
+
+
+def _check_stored(session: Session, spec: JobSpec, stored: ObjectInfo) -> None:
+    """Also one that another run left behind: nothing leads to it before it was looked at."""
+    get = _reader(session)
+    check_sample(
+        lambda offset, size_bytes: get(stored.key, offset, size_bytes, stored.etag),
+        stored.size_bytes,
+        spec.plan.recipe,
+        session.store.object_uri(stored.key),
+    )
 
 
 def _reader(session: Session) -> Callable[[str, int, int, str], bytes]:

@@ -11,6 +11,7 @@ from scenemosaic.errors import IncompleteError
 from scenemosaic.keys import MOSAIC_ROW
 from scenemosaic.manifests.port import Row
 from scenemosaic.memory import reuse_large_buffers
+from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.picture import Picture, shown_level
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
 from scenemosaic.mosaic.reaching import reaching_levels
@@ -20,7 +21,7 @@ from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.layout import Template
-from scenemosaic.tiff.template import template_from_header
+from scenemosaic.words import some
 
 Get = Callable[[str, int, int, str], bytes]
 
@@ -44,12 +45,6 @@ def tiles_in_order(plan: Plan, rows: Iterable[Row]) -> list[StoredTile]:
     return [stored_tile(job_id, w, by_name[w.name], plan.recipe) for w in windows]
 
 
-def some(names: Sequence[str], most: int = 8) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 @contextmanager
 def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator[Assembled]:
     """The mosaic of ``tiles``; its top levels lie in a scratch file while the context lasts.
@@ -57,7 +52,7 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
     ``get(key, offset, size_bytes, etag)`` reads a range of a tile.
     """
     reuse_large_buffers()
-    template = _template(tiles[0], get)
+    template = check_contract(tiles, recipe, partial(_header, get))
     tiling = recipe.tiling()
     levels = [tile_level(tiles, level, recipe) for level in range(tiling.tile_levels + 1)]
     with (
@@ -75,8 +70,8 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
         yield Assembled(stitch(template, levels), picture.png)
 
 
-def _template(tile: StoredTile, get: Get) -> Template:
-    return template_from_header(get(tile.key, 0, tile.header_bytes, tile.row.etag))
+def _header(get: Get, tile: StoredTile) -> bytes:
+    return get(tile.key, 0, tile.header_bytes, tile.row.etag)
 
 
 def _fetcher(get: Get, scratch: Scratch) -> Fetch:

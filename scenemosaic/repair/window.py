@@ -11,6 +11,7 @@ from scenemosaic.repair.nodata_tile import job_template, nodata_tile
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.repair.replacing import Target
 from scenemosaic.session import JobSpec, Run, Session
+from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.tile import EncodedTile
 from scenemosaic.trail import Trail
 from scenemosaic.verification.findings import Kind, WindowState
@@ -89,6 +90,7 @@ def _same_as(target: Target, tile: EncodedTile) -> EncodedTile | None:
         return tile
     try:
         standing = read_tile(data, target.window, target.spec.plan.recipe, target.uri)
-        return standing if same_pixels(tile.data, data) else None
+        fits = not other_tags(template_from_header(tile.data), template_from_header(data))
+        return standing if fits and same_pixels(tile.data, data) else None
     except (ForeignObject, RasterioError):
         return None

@@ -5,7 +5,7 @@ source's metadata; geo keys, nodata, palettes and JPEG tables are thereby spelle
 as every GDAL reader expects them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import rasterio
@@ -33,6 +33,23 @@ _LEVEL = {
 }
 _ZLEVELS = {"fast": 1, "balanced": LIBDEFLATE_LEVEL, "small": SMALL_LEVEL}
 _EXTRA_SAMPLES, _ASSOCIATED, _UNASSOCIATED = 338, 1, 2
+# Every tag that a decoder goes by.
+_DECODING: Mapping[int, str] = {
+    258: "bits of a sample",
+    259: "compression",
+    262: "photometric interpretation",
+    ifd.SAMPLES_PER_PIXEL: "bands",
+    ifd.PLANAR_CONFIG: "interleave",
+    317: "predictor",
+    ifd.TILE_WIDTH: "block width",
+    ifd.TILE_LENGTH: "block height",
+    338: "extra bands",
+    339: "sample format",
+    347: "JPEG tables",
+    530: "subsampling of colours",
+    42113: "nodata",
+    50674: "LERC parameters",
+}
 
 
 def make_template(recipe: Recipe, dress: Callable[[DatasetWriter], None]) -> Template:
@@ -130,3 +147,16 @@ def alpha_band(template: Template) -> int | None:
         if kind in (_ASSOCIATED, _UNASSOCIATED):
             return bands - len(kinds) + index + 1
     return None
+
+
+def other_tags(one: Template, other: Template) -> list[str]:
+    """In what two files' blocks differ, for a decoder; by name."""
+    pairs = [(one.main, other.main), (one.mask or {}, other.mask or {})]
+    return [name for code, name in _DECODING.items() if any(_differ(code, *pair) for pair in pairs)]
+
+
+def _differ(code: int, one: Directory, other: Directory) -> bool:
+    here, there = one.get(code), other.get(code)
+    if here is None or there is None:
+        return here is not there
+    return (here.type, here.data) != (there.type, there.data)

@@ -7,7 +7,6 @@ from scenemosaic import keys
 from scenemosaic.commit import is_ours
 from scenemosaic.item import Item
 from scenemosaic.manifests.port import Row
-from scenemosaic.mosaic.assembly import some
 from scenemosaic.rows_digest import RowFact, facts_digest, row_fact
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.stores.port import ObjectInfo
@@ -18,6 +17,7 @@ from scenemosaic.verification.inspection import absent, gone, head
 from scenemosaic.verification.mosaic_bytes import MosaicBytes, Verdict, open_mosaic
 from scenemosaic.verification.reading import reader
 from scenemosaic.verification.small_files import check_item, check_preview
+from scenemosaic.words import some
 
 SUBJECT = keys.MOSAIC_ROW
 

@@ -2,15 +2,19 @@
 
 import os
 from pathlib import Path
+from unittest import mock
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from scenemosaic import job
-from scenemosaic.errors import ForeignObject, SceneMosaicError
-from scenemosaic.keys import mosaic_key, tile_key
+from scenemosaic.errors import ForeignObject, IncompleteError, SceneMosaicError
+from scenemosaic.keys import item_key, mosaic_key, tile_key
 from scenemosaic.planning import PlanOptions
+from scenemosaic.stores import local_files
+from scenemosaic.verification.verify import verify
 from tests.jobs.places import MakePlace, Place, client
+from tests.repair.made import Made
 
 
 def _tiled(place: Place, scene: Path) -> job.JobSpec:
@@ -79,3 +83,31 @@ def test_a_mosaic_that_is_not_ours_any_more_is_a_conflict(
     with pytest.raises(ForeignObject, match=r"mosaic\.tif"):
         job.assemble(spec, job.Run("again", "again"))
     assert path.read_bytes() == left
+
+
+def test_a_mosaic_that_was_composed_wrongly_is_not_published(
+    local_place: MakePlace, scene: Path
+) -> None:
+    place = local_place()
+    spec = _tiled(place, scene)
+    real = local_files.write_at
+
+    def spoiled(descriptor: int, data: bytes | memoryview, position: int) -> None:
+        """As a disk or a kernel may: after the CRC of what was read was compared."""
+        flipped = bytearray(data)
+        if len(flipped) > 10_000:
+            flipped[::64] = bytes(byte ^ 1 for byte in flipped[::64])
+        real(descriptor, flipped, position)
+
+    with (
+        mock.patch.object(local_files, "write_at", spoiled),
+        pytest.raises(IncompleteError, match=r"mosaic\.tif.*nothing leads to it yet"),
+    ):
+        job.assemble(spec, job.Run("first", "first"))
+    assert item_key(spec.plan.job_id) not in place.versions()
+    with pytest.raises(IncompleteError, match="run verify --deep, then repair"):
+        job.assemble(spec, job.Run("again", "again"))
+    assert item_key(spec.plan.job_id) not in place.versions()
+    report = Made(place, spec, scene).repair()
+    assert report.error is None
+    assert not verify(spec, deep=True).findings

@@ -43,21 +43,29 @@ def planned(make_place: MakePlace, scene: Path, monkeypatch: pytest.MonkeyPatch)
     return plan
 
 
-def _as_usual(pixels: Any, mask: Any, window: Any, recipe: Any, template: Any) -> EncodedTile:
-    return encode_tile(pixels, mask, window, recipe, template)
+def _as_usual(
+    pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, box: Any
+) -> EncodedTile:
+    return encode_tile(pixels, mask, window, recipe, template, box)
 
 
-def _other_level(pixels: Any, mask: Any, window: Any, recipe: Any, template: Any) -> EncodedTile:
-    return encode_tile(pixels, mask, window, dataclasses.replace(recipe, level=1), template)
+def _other_level(
+    pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, box: Any
+) -> EncodedTile:
+    return encode_tile(pixels, mask, window, dataclasses.replace(recipe, level=1), template, box)
 
 
-def _other_pixels(pixels: Any, mask: Any, window: Any, recipe: Any, template: Any) -> EncodedTile:
+def _other_pixels(
+    pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, box: Any
+) -> EncodedTile:
     changed = pixels.copy()
     changed[0, 100, 100] += 1
-    return encode_tile(changed, mask, window, recipe, template)
+    return encode_tile(changed, mask, window, recipe, template, box)
 
 
-def _other_size(pixels: Any, mask: Any, window: Any, recipe: Any, template: Any) -> EncodedTile:
+def _other_size(
+    pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, box: Any
+) -> EncodedTile:
     box = (slice(None), slice(0, 64), slice(0, 64))
     small = dataclasses.replace(window, y1=window.y0 + 64, x1=window.x0 + 64)
     return encode_tile(pixels[box].copy(), None, small, recipe, template)

@@ -1,0 +1,77 @@
+"""What all tiles must have in common before their blocks may stand in one file.
+
+Tiles of one recipe have it by themselves where the same versions made them. So one tile
+of every other set of versions is looked at, whose rows tell; lossy blocks of several
+versions of a codec are refused, since their pixels differ.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from scenemosaic.errors import IncompleteError
+from scenemosaic.mosaic.stitch import StoredTile
+from scenemosaic.recipe import Recipe
+from scenemosaic.recipe_rules import LOSSY
+from scenemosaic.tiff.layout import Template
+from scenemosaic.tiff.template import other_tags, template_from_header
+from scenemosaic.words import some
+
+# What GDAL's builds bring along: libjpeg, libwebp.
+_LOSSY_CODEC: Final = "gdal"
+Read = Callable[[StoredTile], bytes]
+
+
+def check_contract(tiles: Sequence[StoredTile], recipe: Recipe, header: Read) -> Template:
+    """The template of the first tile, which all others keep to.
+
+    ``header(tile)`` reads the bytes in front of a tile's data. Raises IncompleteError
+    naming windows and reason, and what to do.
+    """
+    made = _by_versions(tiles)
+    _check_lossy(made, recipe)
+    template = template_from_header(header(tiles[0]))
+    for first, *_ in made.values():
+        if first is not tiles[0] and (other := _other(template, header(first))):
+            raise IncompleteError(
+                f"the tile of window {first.window.name} has other {other} than that of window "
+                f"{tiles[0].window.name}, and would not decode in one file: repair it with "
+                f"--window {first.window.name}"
+            )
+    return template
+
+
+def _other(template: Template, header: bytes) -> str:
+    return some(other_tags(template, template_from_header(header)))
+
+
+def _by_versions(
+    tiles: Iterable[StoredTile],
+) -> dict[tuple[tuple[str, str], ...], list[StoredTile]]:
+    made: dict[tuple[tuple[str, str], ...], list[StoredTile]] = {}
+    known: dict[int, list[StoredTile]] = {}
+    for tile in tiles:
+        software = tile.row.software
+        # Rows share the mapping: most are found without being sorted.
+        group = known.get(id(software))
+        if group is None:
+            group = made.setdefault(tuple(sorted(software.items())), [])
+            known[id(software)] = group
+        group.append(tile)
+    return made
+
+
+def _check_lossy(
+    made: Mapping[tuple[tuple[str, str], ...], Sequence[StoredTile]], recipe: Recipe
+) -> None:
+    if recipe.compress not in LOSSY:
+        return
+    by_codec: dict[str, list[StoredTile]] = {}
+    for versions, tiles in made.items():
+        by_codec.setdefault(dict(versions).get(_LOSSY_CODEC, "unknown"), []).extend(tiles)
+    if len(by_codec) > 1:
+        fewest = min(by_codec.values(), key=len)
+        raise IncompleteError(
+            f"its tiles were made by several versions of GDAL ({', '.join(sorted(by_codec))}), and "
+            f"{recipe.compress} of each is another: repair with --window for each of "
+            f"{some([tile.window.name for tile in fewest])}"
+        )
