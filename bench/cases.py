@@ -25,12 +25,14 @@ class Place:
     predictor: int
     env: Mapping[str, str]
     level: int | None = None
+    block: int | None = None
 
     @property
     def coding(self) -> list[str]:
         """Options of ours that the command line and the engine's script both take."""
         level = [] if self.level is None else ["--level", str(self.level)]
-        return ["--window", str(self.window), *level]
+        block = [] if self.block is None else ["--block-size", str(self.block)]
+        return ["--window", str(self.window), *block, *level]
 
     @property
     def root(self) -> Path:

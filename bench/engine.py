@@ -5,6 +5,7 @@ assembles; ``commit`` stops before assembly; ``assemble JOB ROOT`` does it alone
 """
 
 import argparse
+import gc
 import json
 import os
 import resource
@@ -24,20 +25,20 @@ class Clock:
     """CPU and wall seconds by stage; what this process took before is ``import``."""
 
     def __init__(self) -> None:
-        self.stages = {"import": {"cpu_s": _cpu_s(), "wall_s": _age_s()}}
+        self.stages = {"import": {"cpu_s": cpu_s(), "wall_s": _age_s()}}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Note what the block takes under ``name``."""
-        cpu_s, started = _cpu_s(), time.monotonic()
+        used_s, started = cpu_s(), time.monotonic()
         yield
         wall_s = time.monotonic() - started
-        self.stages[name] = {"cpu_s": _cpu_s() - cpu_s, "wall_s": wall_s}
+        self.stages[name] = {"cpu_s": cpu_s() - used_s, "wall_s": wall_s}
 
 
 def commit(clock: Clock, scene: str, root: str, options: job.PlanOptions) -> job.JobSpec:
     """Plan the scene and commit every window, two threads side by side."""
-    run = _run()
+    run = new_run()
     with clock.stage("plan"):
         spec = job.plan_job([scene], root, None, options)
         job.prepare(spec)
@@ -55,7 +56,7 @@ def commit(clock: Clock, scene: str, root: str, options: job.PlanOptions) -> job
 def assemble(clock: Clock, spec: job.JobSpec) -> None:
     """Assemble the mosaic of a job whose windows are all there."""
     with clock.stage("assemble"):
-        result = job.assemble(spec, _run(), None)
+        result = job.assemble(spec, new_run(), None)
     if result.outcome != "written":
         raise SystemExit(f"the mosaic's outcome is {result.outcome}: use a fresh root")
 
@@ -67,21 +68,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("subject", help="a scene, or for assemble a job ID")
     parser.add_argument("root")
     parser.add_argument("--window", type=int, default=2048)
+    parser.add_argument("--block-size", type=int)
     parser.add_argument("--level", type=int)
     options = parser.parse_args(arguments)
+    # As the command does: what imports made need not be walked again and again.
+    gc.freeze()
+    gc.set_threshold(10_000)
     clock = Clock()
     if options.what == "assemble":
         with clock.stage("load"):
             spec = job.load_job(options.subject, options.root, None)
     else:
-        coding = job.PlanOptions(window=options.window, level=options.level)
+        coding = job.PlanOptions(options.window, options.block_size, level=options.level)
         spec = commit(clock, options.subject, options.root, coding)
     if options.what != "commit":
         assemble(clock, spec)
     print(json.dumps({"job_id": spec.plan.job_id, "stages": clock.stages}))
 
 
-def _run() -> job.Run:
+def new_run() -> job.Run:
     return job.Run(run_id=uuid.uuid4().hex, written_by="bench")
 
 
@@ -92,7 +97,7 @@ def _age_s() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) - started_s
 
 
-def _cpu_s() -> float:
+def cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 

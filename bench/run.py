@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import cases, report, table
+from bench import cases, orchestration, report, table
 from bench.committed import Committed
-from bench.measure import Cost, measure, run
-from bench.server import clean_env, prefect_server
+from bench.measure import Cost, measure
+from bench.places import make_scene, place_of, say
+from bench.server import prefect_server
 
 TURNS = 9
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -28,8 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if scratch:
         scratch.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="scenemosaic-bench-", dir=scratch))
+    measured = orchestration.report if options.orchestration else _report
     try:
-        lines = list(_report(options, folder))
+        lines = list(measured(options, folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     text = "\n".join(lines) + "\n"
@@ -42,6 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--size", type=int, default=8192, help="the scene's edge in pixels")
+    parser.add_argument(
+        "--orchestration", action="store_true",
+        help="measure only what Prefect costs beside the engine; with --size 40960 (40 GB of disk)"
+        " 400 windows. Of 10,000 tiny windows besides",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tiny-scratch", metavar="DIR", help="folder for the tiny windows, such as one in memory"
+    )
     parser.add_argument("--bands", type=int, default=3)
     parser.add_argument("--dtype", default="uint16", choices=["uint16", "float32"])
     parser.add_argument("--window", type=int, default=2048)
@@ -59,7 +69,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _report(options: argparse.Namespace, folder: Path) -> Iterator[str]:
-    place = _place(options, folder)
+    place = place_of(options, folder)
     yield from report.heading(options)
     committed = cases.commit(place, place.scene, "committed")
     work = _engine_cases(options, place, committed)
@@ -100,27 +110,13 @@ def _engine_cases(
     ]
 
 
-def _place(options: argparse.Namespace, folder: Path) -> cases.Place:
-    env = clean_env(folder / "prefect") | {"XDG_CACHE_HOME": str(folder / "cache")}
-    predictor = 3 if options.dtype.startswith("float") else 2
-    place = cases.Place(folder, folder / "scene.tif", options.window, predictor, env, options.level)
-    _scene(options, place.scene, options.size, env)
-    return place
-
-
-def _scene(options: argparse.Namespace, path: Path, size: int, env: dict[str, str]) -> None:
-    _say(f"scene of {size} x {size} x {options.bands} {options.dtype}")
-    command = [sys.executable, "-m", "bench.scene", str(path), "--size", str(size)]
-    run([*command, "--bands", str(options.bands), "--dtype", options.dtype], env)
-
-
 def _rounds(runs: int, work: Sequence[cases.Case]) -> dict[str, list[Cost]]:
     measured: dict[str, list[Cost]] = {case.name: [] for case in work}
     for number in range(1, runs + 1):
         for case in work:
             cost = case.run()
             measured[case.name].append(cost)
-            _say(f"{number}/{runs} {case.name}: {cost.cpu_s:.2f} s CPU, {cost.wall_s:.2f} s wall")
+            say(f"{number}/{runs} {case.name}: {cost.cpu_s:.2f} s CPU, {cost.wall_s:.2f} s wall")
     return measured
 
 
@@ -145,7 +141,7 @@ def _memory(options: argparse.Namespace, place: cases.Place) -> Iterator[str]:
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for size in (int(part) for part in options.memory.split(",")):
         scene = place.folder / f"scene-{size}.tif"
-        _scene(options, scene, size, dict(place.env))
+        make_scene(scene, size, options.bands, options.dtype, place.env)
         committed = cases.commit(place, scene, f"memory-{size}")
         scene.unlink()
         cost = cases.assembly(place, committed, "").run()
@@ -159,7 +155,3 @@ def _memory(options: argparse.Namespace, place: cases.Place) -> Iterator[str]:
         )
     floor = measure([sys.executable, "-c", "import bench.engine"], place.env)
     yield f"| nothing (imports alone) | 0 | {floor.peak_bytes / table.MB:.0f} | | | | |"
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 START_S = 180.0
 STOP_S = 15.0
+SETTINGS = Path(__file__).parents[1] / "deployments" / "server.env"
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -40,17 +41,23 @@ def clean_env(home: Path) -> dict[str, str]:
     }
 
 
+def settings(text: str) -> dict[str, str]:
+    """The variables that an environment file sets; comments and empty lines are left out."""
+    lines = (line.strip() for line in text.splitlines())
+    kept = (line for line in lines if line and not line.startswith("#"))
+    return dict(line.partition("=")[::2] for line in kept)
+
+
 @contextlib.contextmanager
 def prefect_server(home: Path) -> Iterator[PrefectServer]:
-    """Start a server, wait until it answers, end it afterwards."""
+    """Start a server as deployments/server.env has it, wait until it answers, end it afterwards."""
     home.mkdir(parents=True, exist_ok=True)
     port = _free_port()
     command = [sys.executable, "-m", "prefect", "server", "start", "--no-ui"]
     command += ["--host", "127.0.0.1", "--port", str(port)]
+    env = clean_env(home) | settings(SETTINGS.read_text("utf-8"))
     with (home / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, env=clean_env(home), stdout=log, stderr=log, start_new_session=True
-        )
+        process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
     try:
         api_url = f"http://127.0.0.1:{port}/api"
         _await(f"{api_url}/health", process, home / "server.log")

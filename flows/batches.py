@@ -1,17 +1,31 @@
 """How many windows a task run handles. Pure; decides cost, never pixels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from scenemosaic.errors import InputError
 from scenemosaic.grid import ceil_div
 from scenemosaic.recipe import Recipe
+from scenemosaic.recipe_rules import ITEM_SIZES
 
 MAX_WINDOWS: Final = 200
-TARGET_S: Final = 2.0
-BATCHES_PER_WORKER: Final = 3
-# Measured on one core with DEFLATE; a faster codec only makes a batch shorter than the target.
-SAMPLES_PER_S: Final = 13e6
+# A task run of less costs more to record than it is worth; a longer one is long to do again.
+LEAST_S: Final = 2.0
+MOST_S: Final = 10.0
+# In between, so many for each worker that none waits long for another's last batch.
+GOOD_PER_WORKER: Final = 16
+LEAST_PER_WORKER: Final = 3
+# Raw megabytes that one core of 2026 makes tiles of in a second, by codec and from which level
+# on: scenes of 1 to 4 bytes a sample and of all sorts are within a factor of about two of it.
+MB_PER_S: Final[Mapping[str, tuple[tuple[int, float], ...]]] = {
+    "deflate": ((0, 160.0), (3, 90.0), (5, 55.0), (10, 15.0)),
+    "zstd": ((0, 140.0), (5, 60.0), (11, 20.0), (14, 4.0)),
+    "lzw": ((0, 85.0),),
+    "lerc": ((0, 150.0),),
+    "jpeg": ((0, 200.0),),
+    "webp": ((0, 70.0),),
+    "none": ((0, 490.0),),
+}
 WINDOW_OVERHEAD_S: Final = 0.01
 
 
@@ -19,13 +33,25 @@ def window_seconds(recipe: Recipe) -> float:
     """A rough estimate of one worker's seconds for one full window."""
     side_x = min(recipe.window_size, recipe.grid.width)
     side_y = min(recipe.window_size, recipe.grid.height)
-    return WINDOW_OVERHEAD_S + side_x * side_y * recipe.bands / SAMPLES_PER_S
+    megabytes = side_x * side_y * recipe.bands * ITEM_SIZES[recipe.dtype] / 1e6
+    return WINDOW_OVERHEAD_S + megabytes / _mb_per_s(recipe)
+
+
+def _mb_per_s(recipe: Recipe) -> float:
+    rates = MB_PER_S[recipe.compress]
+    if recipe.compress not in ("deflate", "zstd"):  # the level of the others is a quality
+        return rates[0][1]
+    return [rate for first, rate in rates if first <= (recipe.level or 0)][-1]
 
 
 def batch_size(recipe: Recipe, missing: int, workers: int) -> int:
-    """Windows a batch: about two seconds of work or more, yet enough batches for all workers."""
-    by_work = ceil_div(round(TARGET_S * 1e6), max(1, round(window_seconds(recipe) * 1e6)))
-    by_workers = ceil_div(max(missing, 1), workers * BATCHES_PER_WORKER)
+    """Windows a batch: two to ten seconds of work, yet enough batches for all workers."""
+    window_s = window_seconds(recipe)
+    good_s = missing * window_s / (workers * GOOD_PER_WORKER)
+    by_work = ceil_div(
+        round(min(max(good_s, LEAST_S), MOST_S) * 1e6), max(1, round(window_s * 1e6))
+    )
+    by_workers = ceil_div(max(missing, 1), workers * LEAST_PER_WORKER)
     return max(1, min(by_work, by_workers, MAX_WINDOWS))
 
 

@@ -6,6 +6,7 @@ counts once a second. Where Prefect's API fails, the run goes on without it.
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -21,6 +22,10 @@ from flows.session import Session
 from flows.showing import optional
 
 EVERY_S: Final = 1.0
+# Showing takes at most a fiftieth of the time, whatever it takes on a busy machine; but a run
+# is seen to move.
+PATIENCE: Final = 50
+SELDOM_S: Final = 10.0
 LOG_PERCENT: Final = 5.0
 # A thread that waits for an API which is away must not keep the run from its end.
 JOIN_S: Final = 5.0
@@ -62,8 +67,12 @@ class Sampler:
 
     def run(self) -> None:
         """Look until stopped."""
-        while not self._stopped.wait(EVERY_S):
+        pause_s = EVERY_S
+        while not self._stopped.wait(pause_s):
+            started = time.monotonic()
             self.look()
+            took_s = time.monotonic() - started
+            pause_s = min(max(PATIENCE * took_s, EVERY_S), SELDOM_S)
         self.look()
 
     def look(self) -> None:
@@ -75,7 +84,7 @@ class Sampler:
         if now.percent - self._logged_percent >= LOG_PERCENT:
             self._logged_percent = now.percent
             _log.info("job %s: %.0f %%, %s", self._job_id, now.percent, now.text)
-        with optional("progress"):
+        with optional("progress", is_last=False):
             self._tell(now)
 
     def _tell(self, now: Snapshot) -> None:

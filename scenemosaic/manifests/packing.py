@@ -1,7 +1,9 @@
 """Rows as flat columns, the same in every adapter. Pure, and exact both ways."""
 
 import dataclasses
+import functools
 import json
+import sys
 from collections.abc import Mapping
 
 from scenemosaic.errors import ForeignObject
@@ -64,7 +66,8 @@ def unpack(columns: Mapping[str, Column]) -> Row:
 def _unpack(columns: Mapping[str, Column]) -> Row:
     blocks = columns.get("blocks")
     return Row(
-        partition=_required(columns, PARTITION),
+        # What many rows share is kept once: a job may have a hundred thousand of them.
+        partition=sys.intern(_required(columns, PARTITION)),
         window=_required(columns, "window"),
         output_uri=_required(columns, "output_uri"),
         bytes=_integer(columns.get("bytes")),
@@ -74,15 +77,16 @@ def _unpack(columns: Mapping[str, Column]) -> Row:
         blocks=None if blocks is None else _binary(blocks),
         crc=tuple(_integer(value) for value in json.loads(_required(columns, "crc"))),
         revision=_integer(columns.get("revision")),
-        written_by=_required(columns, "written_by"),
+        written_by=sys.intern(_required(columns, "written_by")),
         written_at=_required(columns, "written_at"),
-        software=_software(columns.get("software")),
+        software=_software(_text(columns.get("software")) or "{}"),
         waiver=_text(columns.get("waiver")),
     )
 
 
-def _software(value: Column) -> dict[str, str]:
-    software = json.loads(_text(value) or "{}")
+@functools.lru_cache(maxsize=64)
+def _software(text: str) -> Mapping[str, str]:
+    software = json.loads(text)
     if not isinstance(software, dict):
         raise TypeError(f"software is {software!r}")
     return {str(name): str(version) for name, version in software.items()}

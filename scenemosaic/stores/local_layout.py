@@ -25,14 +25,15 @@ class Layout:
         """The object's path. Raises where the key is the store's own or leaves the root."""
         if is_reserved(check_key(key)):
             raise InputError(f"{key!r} is kept for the store itself")
-        path = self.root / key
-        for inner in (path, self.root / HIDDEN):
-            if not inner.resolve().is_relative_to(self.root):
+        root = str(self.root)
+        for inner in (os.path.join(root, key), os.path.join(root, HIDDEN)):
+            real = os.path.realpath(inner)
+            if real != root and not real.startswith(os.path.join(root, "")):
                 raise PermanentStoreError(
-                    f"{inner} leaves the root {self.root} through a symbolic link; "
+                    f"{inner} leaves the root {root} through a symbolic link; "
                     "name the link's target as the root, or remove the link"
                 )
-        return path
+        return self.root / key
 
     def meta_path(self, key: str) -> Path:
         return self.root / HIDDEN / "meta" / f"{key}.json"

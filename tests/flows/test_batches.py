@@ -11,6 +11,7 @@ from flows.limits import Limits
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
 from scenemosaic.recipe import Recipe
+from scenemosaic.recipe_rules import LEVELS
 
 
 def recipe(window: int, size: int = 100_000, bands: int = 3) -> Recipe:
@@ -30,18 +31,34 @@ def test_every_window_is_in_one_batch_in_order(numbers: list[int], size: int) ->
 def test_a_batch_is_within_its_bounds(window: int, missing: int, workers: int) -> None:
     size = batches.batch_size(recipe(window), missing, workers)
     assert 1 <= size <= batches.MAX_WINDOWS
-    if missing >= workers * batches.BATCHES_PER_WORKER:
+    if missing >= workers * batches.LEAST_PER_WORKER:
         assert len(batches.split(range(missing), size)) >= workers
 
 
-def test_large_windows_come_in_small_batches_and_tiny_ones_in_large() -> None:
-    assert 1 <= batches.batch_size(recipe(2048), 1000, 2) <= 4
+@pytest.mark.parametrize("level", [None, 6, 12])
+@pytest.mark.parametrize(("window", "missing"), [(2048, 400), (2048, 40_000), (1024, 1000)])
+def test_a_batch_is_two_to_ten_seconds_of_work(
+    window: int, missing: int, level: int | None
+) -> None:
+    asked = dataclasses.replace(recipe(window), level=level)
+    size = batches.batch_size(asked, missing, 2)
+    least, most = (n * batches.window_seconds(asked) for n in (size, size - 1))
+    assert least >= batches.LEAST_S
+    assert most < batches.MOST_S
+
+
+def test_tiny_windows_come_in_large_batches() -> None:
     assert 100 <= batches.batch_size(recipe(64), 10_000, 2) <= batches.MAX_WINDOWS
+
+
+def test_every_codec_has_a_rate() -> None:
+    assert set(batches.MB_PER_S) == set(LEVELS)
+    assert all(rates[0][0] == 0 for rates in batches.MB_PER_S.values())
 
 
 def test_a_scene_smaller_than_its_window_is_estimated_by_its_pixels() -> None:
     small = recipe(4096, size=100)
-    assert batches.window_seconds(small) < batches.window_seconds(recipe(4096)) / 100
+    assert batches.window_seconds(small) < batches.window_seconds(recipe(4096)) / 50
 
 
 @pytest.mark.parametrize("bad", [0, -1, batches.MAX_WINDOWS + 1])

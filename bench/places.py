@@ -1,0 +1,41 @@
+"""Where a bench works, and the scene that it works on, made by a child process."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bench.cases import Place
+from bench.measure import run
+from bench.server import clean_env
+
+
+def place_of(options: argparse.Namespace, folder: Path) -> Place:
+    """The place that the options say, with its scene made."""
+    env = clean_env(folder / "prefect") | {"XDG_CACHE_HOME": str(folder / "cache")}
+    predictor = 3 if options.dtype.startswith("float") else 2
+    place = Place(folder, folder / "scene.tif", options.window, predictor, env, options.level)
+    make_scene(place.scene, options.size, options.bands, options.dtype, env)
+    return place
+
+
+def tiny_place(folder: Path, size: int, window: int) -> Place:
+    """The same for a scene of windows of a single block of ``window`` pixels a side."""
+    folder.mkdir(parents=True)
+    env = clean_env(folder / "prefect") | {"XDG_CACHE_HOME": str(folder / "cache")}
+    place = Place(folder, folder / "scene.tif", window, 2, env)
+    make_scene(place.scene, size, 3, "uint16", env)
+    return replace(place, block=window)
+
+
+def make_scene(path: Path, size: int, bands: int, dtype: str, env: Mapping[str, str]) -> None:
+    """A square scene at ``path``."""
+    say(f"scene of {size} x {size} x {bands} {dtype}")
+    command = [sys.executable, "-m", "bench.scene", str(path), "--size", str(size)]
+    run([*command, "--bands", str(bands), "--dtype", dtype], env)
+
+
+def say(text: str) -> None:
+    """A line for whoever waits."""
+    print(text, file=sys.stderr, flush=True)

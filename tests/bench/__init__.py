@@ -1,0 +1,1 @@
+"""Tests of the bench: what it works out, not what it measures."""
