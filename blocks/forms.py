@@ -10,6 +10,7 @@ _BOUNDS: Final = (
     *("minimum", "maximum", "multipleOf"),
     *("minLength", "maxLength", "pattern"),
     *("minItems", "maxItems"),
+    "not",
 )
 
 
@@ -21,6 +22,21 @@ def lifted(schema: dict[str, Any]) -> None:
     """
     for kind in schema.get("anyOf", []):
         schema |= {name: kind.pop(name) for name in _BOUNDS if name in kind}
+
+
+@dataclass(frozen=True)
+class Group:
+    """A model that may be left out: a form shows its fields, and says which of them is wrong.
+
+    Beside null as an alternative, it would only say that none of the two fits. So a form
+    never sends null, and whoever calls the flow may.
+    """
+
+    def __get_pydantic_json_schema__(
+        self, core: Any, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        (model,) = (one for one in handler(core)["anyOf"] if one.get("type") != "null")
+        return dict(model)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ from prefect.blocks.core import Block
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from blocks.forms import lifted
-from blocks.validation import as_value_error
+from blocks.validation import QUIET, as_value_error
 from scenemosaic.plan import PlanOptions
 from scenemosaic.recipe_rules import LEVELS
 
+Resampling = Literal[
+    "nearest", "average", "mode", "rms", "bilinear", "cubic", "cubic_spline", "lanczos", "gauss"
+]
 _LEAST_WINDOW_PX = 16
 _MOST_WINDOW_PX = 65_536
 
@@ -18,7 +21,7 @@ _MOST_WINDOW_PX = 65_536
 class RecipeFields(BaseModel):
     """What decides a mosaic's pixels and bytes, beside the source itself."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = QUIET | {"title": "Recipe"}
 
     compress: Literal["deflate", "zstd", "lzw", "lerc", "jpeg", "webp", "none"] = Field(
         default="deflate",
@@ -34,10 +37,26 @@ class RecipeFields(BaseModel):
         examples=[6],
         json_schema_extra=lifted,
     )
-    resampling: Literal["nearest", "average", "mode", "rms"] | None = Field(
+    effort: Literal["fast", "balanced", "small"] = Field(
+        default="balanced",
+        title="Effort",
+        description="For deflate and zstd without a level. Balanced looks at the pixels.",
+    )
+    resampling: Resampling | None = Field(
         default=None,
         title="Resampling of overviews",
         description="Left out: average, or nearest for palettes and complex numbers.",
+    )
+    categorical: bool = Field(
+        default=False,
+        title="Values are classes",
+        description="Overviews then take mode or nearest: no mean is taken of classes.",
+    )
+    whole_bits: bool = Field(
+        default=False,
+        title="Write whole bits",
+        description="Samples of fewer bits than their type (NBITS, as of Sentinel-2's JPEG 2000) "
+        "are written with all of them: quicker to read, and often smaller.",
     )
     window: int | None = Field(
         default=None,
@@ -84,7 +103,10 @@ class RecipeFields(BaseModel):
                 block_size=self.block_size,
                 compress=self.compress,
                 level=self.level,
+                effort=self.effort,
                 resampling=self.resampling,
+                categorical=self.categorical,
+                whole_bits=self.whole_bits,
                 datetime=None if taken is None else noon(taken),
                 collection=self.collection,
             )
@@ -97,6 +119,8 @@ def noon(day: date) -> str:
 
 class MosaicRecipe(Block, RecipeFields):
     """A recipe that schedules, backfills and people share by its name."""
+
+    model_config = ConfigDict(title="MosaicRecipe")
 
     _block_type_name = "Mosaic Recipe"
     _block_type_slug = "mosaic-recipe"

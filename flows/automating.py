@@ -9,30 +9,31 @@ from prefect.events.actions import ActionTypes, ChangeFlowRunState, DoNothing, S
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
 
+from flows.alive import SILENCE_S
 from flows.deployment_table import TAGS
 from flows.observed import INCOMPLETE_EVENT
 from flows.watch_ledger import STALE_EVENT
 from scenemosaic.errors import InputError
 
-# Runs say every 30 s that they live (PREFECT_FLOWS_HEARTBEAT_FREQUENCY).
-SILENT_S: Final = 120
 _BODY: Final = (
+    "{{ automation.name }}. {{ automation.description }}\n"
     "{{ event.event }} of {{ event.resource.id }} at {{ event.occurred }}: {{ event.payload }}"
 )
 
 
-def create_automations(notify: str | None = None) -> dict[str, str]:
+def create_automations(notify: str | None = None, silence_s: int = SILENCE_S) -> dict[str, str]:
     """Make the automations, or what stands under their names like ours; what was done, by name.
 
     ``notify`` names a saved notification block as ``slug/name``; without one they only show in
-    Prefect's event feed. Raises InputError where there is no such block.
+    Prefect's event feed. ``silence_s`` is how long a run may give no sign of life: several
+    times as long as between two. Raises InputError where there is no such block.
     """
     with get_client(sync_client=True) as client:
         told = _told(client, notify)
-        return {one.name: _put(client, one) for one in wanted(told)}
+        return {one.name: _put(client, one) for one in wanted(told, silence_s)}
 
 
-def wanted(told: ActionTypes) -> list[AutomationCore]:
+def wanted(told: ActionTypes, silence_s: int = SILENCE_S) -> list[AutomationCore]:
     """The automations as they have to be. ``told`` is how people hear of it."""
     return [
         AutomationCore(
@@ -50,17 +51,19 @@ def wanted(told: ActionTypes) -> list[AutomationCore]:
         AutomationCore(
             name="scenemosaic: run without a sign of life",
             description="Its process was killed: the run is Crashed, and safe to retry.",
-            trigger=_silence(),
-            actions=[
-                ChangeFlowRunState(
-                    name="Crashed",
-                    state=StateType.CRASHED,
-                    force=False,
-                    message=f"no heartbeat for {SILENT_S} s; what is committed stays",
-                )
-            ],
+            trigger=_silence(silence_s),
+            actions=[_crashed(silence_s), told],
         ),
     ]
+
+
+def _crashed(silence_s: int) -> ChangeFlowRunState:
+    return ChangeFlowRunState(
+        name="Crashed",
+        state=StateType.CRASHED,
+        force=False,
+        message=f"no heartbeat for {silence_s} s; what is committed stays",
+    )
 
 
 def _on(event: str, resource: str) -> EventTrigger:
@@ -72,7 +75,7 @@ def _on(event: str, resource: str) -> EventTrigger:
     )
 
 
-def _silence() -> EventTrigger:
+def _silence(silence_s: int) -> EventTrigger:
     return EventTrigger(
         after={"prefect.flow-run.heartbeat"},
         # Any event of the run will do: final states have names of our own.
@@ -85,7 +88,7 @@ def _silence() -> EventTrigger:
         for_each={"prefect.resource.id"},
         posture=Posture.Proactive,
         threshold=1,
-        within=timedelta(seconds=SILENT_S),
+        within=timedelta(seconds=silence_s),
     )
 
 

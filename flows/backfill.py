@@ -4,12 +4,10 @@ No postponed annotations in here: Prefect reads them as they stand.
 """
 
 from prefect import flow
-from prefect.artifacts import create_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from blocks.mosaic_recipe import RecipeFields
 from flows.backfill_report import BackfillReport
 from flows.backfilling import Backfill, backfill
 from flows.checked import checked
@@ -21,6 +19,7 @@ from flows.parameters import (
     Deployment,
     Manifest,
     Mode,
+    Recipe,
     RecipeBlock,
     SceneSelection,
     Store,
@@ -29,7 +28,7 @@ from flows.parameters import (
 )
 from flows.places import recorded_place
 from flows.run_names import backfill_run
-from flows.showing import TABLE_ROWS, optional
+from flows.scene_table import show_scenes
 from flows.states import error_state
 from scenemosaic.discovery.selection import find
 from scenemosaic.errors import SceneMosaicError
@@ -47,7 +46,7 @@ def backfill_scenes(
     to: To = None,
     manifest: Manifest = None,
     store: Store = None,
-    recipe: RecipeFields | None = None,
+    recipe: Recipe = None,
     recipe_block: RecipeBlock = None,
     at_once: AtOnce = 4,
     mode: Mode = "missing",
@@ -90,10 +89,5 @@ def backfill_scenes(
 
 
 def _show(report: BackfillReport) -> None:
-    with optional("the backfill's table"):
-        create_table_artifact(
-            table=[row.to_table() for row in report.rows[:TABLE_ROWS]],
-            key="backfill",
-            description=f"{report.state}: {report.summary}",
-        )
+    show_scenes("backfill", report.rows, f"{report.state}: {report.summary}")
     get_run_logger().info("%s: %s", report.state, report.summary)

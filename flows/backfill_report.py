@@ -15,7 +15,7 @@ PRESENT: Final = "AlreadyMosaicked"
 class SceneRow:
     """One scene. ``state`` is the final state of its run, or what came instead of one.
 
-    ``link`` leads to the run in Prefect's UI, where there is one.
+    ``job_id`` is None where the scene itself is refused.
     """
 
     scene: str
@@ -25,7 +25,6 @@ class SceneRow:
     exit_code: int = 0
     windows: int | None = None
     run_id: str | None = None
-    link: str | None = None
 
     def to_table(self) -> dict[str, object]:
         """The row of an artifact's table."""
@@ -35,7 +34,7 @@ class SceneRow:
             "what happened": self.detail,
             "windows": self.windows,
             "job": self.job_id,
-            "run": self.link or self.run_id,
+            "run": self.run_id,
         }
 
 
@@ -94,12 +93,11 @@ class BackfillReport:
 
     def to_json(self) -> dict[str, object]:
         """The contract of ``backfill --json``."""
-        rows = [{k: v for k, v in asdict(row).items() if k != "link"} for row in self.rows]
         return {
             "state": self.state,
             "scenes": len(self.rows),
             "counts": dict(self.counts),
-            "rows": rows,
+            "rows": [asdict(row) for row in self.rows],
             "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
             "exit_code": self.exit_code,

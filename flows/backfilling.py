@@ -7,20 +7,18 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Final
 
-from prefect.utilities.urls import url_for
-
 from flows.backfill_report import PRESENT, WOULD_RUN, BackfillReport, SceneRow
-from flows.launch import Ended, Launch, Started, Where
+from flows.launch import Ended, Launch, Started, Unrecordable, Where
 from flows.launching import Launcher
 from flows.parameters import Mode
 from flows.redact import public_source
 from flows.scene_jobs import SceneJob, plan_found
-from flows.server import PrefectUnavailable, is_temporary
+from flows.server import PrefectUnavailable
 from flows.states import state_name
 from flows.stopwatch import Stopwatch
 from scenemosaic import job
 from scenemosaic.discovery.found import Found
-from scenemosaic.errors import SceneMosaicError
+from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.places import Place
 from scenemosaic.plan import PlanOptions
 
@@ -74,6 +72,8 @@ def backfill(
 
 
 def _carry_out(found: Found, wanted: Backfill, launcher: Launcher) -> SceneRow:
+    if found.refused is not None:
+        return _refused(found.source, found.refused)
     name = public_source(found.source) or found.source
     job_id: str | None = None
     try:
@@ -82,8 +82,16 @@ def _carry_out(found: Found, wanted: Backfill, launcher: Launcher) -> SceneRow:
         return _process(name, scene, wanted, launcher)
     except PrefectUnavailable:
         raise
+    except Unrecordable as error:
+        return _refused(name, str(error))
     except SceneMosaicError as error:
         return SceneRow(name, job_id, state_name(error), str(error), error.exit_code)
+
+
+def _refused(name: str, reason: str) -> SceneRow:
+    """Of no job: whoever starts it, it does not become one."""
+    error = InputError(reason)
+    return SceneRow(name, None, state_name(error), reason, error.exit_code)
 
 
 def _process(name: str, scene: SceneJob, wanted: Backfill, launcher: Launcher) -> SceneRow:
@@ -121,6 +129,5 @@ def _row(
     run_id: str | None = None,
 ) -> SceneRow:
     plan = scene.spec.plan
-    link = None if run_id is None or is_temporary() else url_for("flow-run", run_id)
     windows = len(plan.recipe.tiling())
-    return SceneRow(name, plan.job_id, state, detail, exit_code, windows, run_id, link)
+    return SceneRow(name, plan.job_id, state, detail, exit_code, windows, run_id)

@@ -13,7 +13,9 @@ from typing import Any, ParamSpec, cast
 from prefect.client.schemas.objects import State
 from pydantic import TypeAdapter, ValidationError
 
+from flows.outliving import outlive_readers
 from flows.states import error_state
+from flows.tagged import untagged
 from scenemosaic.errors import InputError
 
 P = ParamSpec("P")
@@ -27,11 +29,13 @@ def checked(function: Callable[P, State[Any]]) -> Callable[P, State[Any]]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> State[Any]:
+        outlive_readers()
         try:
             given = _cast(kinds, signature.bind(*args, **kwargs).arguments)
         except (TypeError, _Unfit) as error:  # one missing or unknown, or of another kind
             return _refused(str(error))
-        return call(**given)
+        with untagged():
+            return call(**given)
 
     return run
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from flows.alive import HEARTBEAT, HEARTBEAT_S
 from flows.commands import COMMANDS
 from scenemosaic import __version__
 
@@ -71,6 +72,7 @@ def main() -> None:
     streams.open_closed_streams()
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
+    os.environ.setdefault(HEARTBEAT, str(HEARTBEAT_S))
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
     stopping.end_in_order()
     sys.exit(run(sys.argv[1:]))

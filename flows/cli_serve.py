@@ -6,28 +6,41 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from flows.console import Console, complain
 from flows.server import PrefectUnavailable, answers, configured_api, ensure_api
 from scenemosaic.errors import InputError
 
-HEARTBEAT: Final = "PREFECT_FLOWS_HEARTBEAT_FREQUENCY"
-HEARTBEAT_S: Final = 30
 START_S: Final = 180.0
 STOP_S: Final = 15.0
+RETRIES: Final = "PREFECT_CLIENT_MAX_RETRIES"
+# 2, 4, 8 … 256 s apart. A runner that failed to ask three times ends, and its runs with it:
+# by Prefect's own 5 that is after three minutes, by these after 25.
+MOST_RETRIES: Final = 8
 _NO_API: Final = "set PREFECT_API_URL to a running server's (prefect server start)"
 
 
-def serve(limit: int, port: int, automate: bool, notify: str | None, console: Console) -> int:
+@dataclass(frozen=True, slots=True)
+class Automated:
+    """What automations are told; None makes them not at all."""
+
+    notify: str | None
+    silence_s: int
+
+
+def serve(limit: int, port: int, automated: Automated | None, console: Console) -> int:
     """Serve until interrupted; the exit code."""
-    os.environ.setdefault(HEARTBEAT, str(HEARTBEAT_S))
+    os.environ.setdefault(RETRIES, str(MOST_RETRIES))
     with _api(port) as url:
         # Only now: Prefect reads at its import which API it talks to.
         from flows import automating, serving
 
         blocks = serving.register_blocks()
-        made = automating.create_automations(notify) if automate else {}
+        made: dict[str, str] = {}
+        if automated is not None:
+            made = automating.create_automations(automated.notify, automated.silence_s)
         runner, names = serving.register_deployments(limit)
         value = {"api": url, "blocks": blocks, "automations": made, "deployments": names}
         lines = [f"blocks       {', '.join(blocks)}", f"deployments  {', '.join(names)}"]
@@ -38,14 +51,14 @@ def serve(limit: int, port: int, automate: bool, notify: str | None, console: Co
     return 0
 
 
-def automations(notify: str | None, console: Console) -> int:
+def automations(automated: Automated, console: Console) -> int:
     """Make the automations and say so; the exit code."""
     if configured_api() is None:
         raise InputError(f"automations are a server's: {_NO_API}")
     url = ensure_api(complain)
     from flows.automating import create_automations
 
-    made = create_automations(notify)
+    made = create_automations(automated.notify, automated.silence_s)
     lines = [f"{name}: {what}" for name, what in made.items()]
     console.answer({"api": url, "automations": made}, "\n".join(lines))
     return 0

@@ -14,7 +14,6 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from blocks.mosaic_recipe import RecipeFields
 from flows.checked import checked
 from flows.events_report import EventsReport, EventsTally
 from flows.limits import Limits, default_workers
@@ -25,6 +24,7 @@ from flows.parameters import (
     ListenS,
     Manifest,
     QueueUrl,
+    Recipe,
     RecipeBlock,
     Store,
     To,
@@ -64,7 +64,7 @@ def ingest_events(
     to: To = None,
     manifest: Manifest = None,
     store: Store = None,
-    recipe: RecipeFields | None = None,
+    recipe: Recipe = None,
     recipe_block: RecipeBlock = None,
     for_s: ListenS = 300,
     at_once: AtOnce = 4,

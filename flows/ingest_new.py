@@ -6,12 +6,10 @@ No postponed annotations in here: Prefect reads them as they stand.
 from contextlib import closing
 
 from prefect import flow
-from prefect.artifacts import create_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from blocks.mosaic_recipe import RecipeFields
 from flows.backfilling import Backfill, backfill
 from flows.checked import checked
 from flows.ingest_report import IngestReport, is_settled
@@ -22,6 +20,7 @@ from flows.parameters import (
     Deployment,
     IngestName,
     Manifest,
+    Recipe,
     RecipeBlock,
     SceneSelection,
     Store,
@@ -31,12 +30,15 @@ from flows.parameters import (
 from flows.places import recorded_place
 from flows.run_names import ingest_run
 from flows.runs import flow_run
-from flows.showing import TABLE_ROWS, optional
+from flows.scene_table import show_scenes
 from flows.states import error_state
 from flows.stopwatch import Stopwatch
 from scenemosaic.discovery.schedule import Schedule, open_schedule
 from scenemosaic.discovery.selection import Selection, find_new
 from scenemosaic.errors import Contended, SceneMosaicError
+from scenemosaic.keys import ingest_ledger
+from scenemosaic.ledger.log import recorded
+from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store
 
 
@@ -53,7 +55,7 @@ def ingest_new_scenes(
     to: To = None,
     manifest: Manifest = None,
     store: Store = None,
-    recipe: RecipeFields | None = None,
+    recipe: Recipe = None,
     recipe_block: RecipeBlock = None,
     at_once: AtOnce = 4,
     deployment: Deployment = PROCESS,
@@ -75,9 +77,12 @@ def ingest_new_scenes(
         place = recorded_place(to, manifest, store)
         options = options_of(recipe, recipe_block)
         wanted = Backfill(place, Where(to, manifest, store), options, at_once)
-        with closing(open_store(place.store.root, place.store.access)) as opened:
+        with (
+            closing(open_store(place.store.root, place.store.access)) as opened,
+            recorded(StoreSession(opened), ingest_ledger(name), flow_run()) as session,
+        ):
             report = _ingest(
-                open_schedule(opened, name),
+                open_schedule(opened, name, effects=session.effects),
                 *(scenes.selection(), wanted, launcher_of(deployment, at_once)),
             )
     except SceneMosaicError as error:
@@ -105,10 +110,6 @@ def _ingest(
 
 
 def _show(name: str, report: IngestReport) -> None:
-    with optional(f"the table of ingest {name}"):
-        create_table_artifact(
-            table=[row.to_table() for row in report.rows[:TABLE_ROWS]],
-            key="ingest-new-scenes",
-            description=f"{name}: {report.state}, {report.summary}",
-        )
-    get_run_logger().info("%s: %s, %s", name, report.state, report.summary)
+    said = f"{name}: {report.state}, {report.summary}"
+    show_scenes("ingest-new-scenes", report.rows, said)
+    get_run_logger().info(said)

@@ -14,7 +14,7 @@ _SETTLED: Final = (0, ConflictError.exit_code)
 def is_settled(row: SceneRow) -> bool:
     """Whether the schedule is done with a scene: a run has it, all was there, or it is refused.
 
-    A scene that could be planned and not started is not its own fault.
+    Of what is refused there is no job. A scene that was planned and not started is not its fault.
     """
     refused = row.exit_code == InputError.exit_code and row.job_id is None
     return row.run_id is not None or row.exit_code in _SETTLED or refused

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from flows.parameters import Mode, fields_of
+from flows.recordable import LOCATION, MANIFEST
 from flows.redact import public_source
 from flows.run_names import process_name
 from flows.scene_jobs import SceneJob
 from scenemosaic import keys
 from scenemosaic.errors import InputError
+
+
+class Unrecordable(InputError):
+    """A run of this scene would tell Prefect's records a secret, or does not fit a form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +48,25 @@ class Launch:
     def name(self) -> str:
         return process_name(self.scene.sources, self.where.to, self.where.store)
 
-    def parameters(self) -> dict[str, Any]:
-        """Those of ``process-scene``, as JSON. Raises InputError where they would tell a secret,
+    def _check_where(self) -> None:
+        where = self.where
+        try:
+            for one, kind in ((where.to, LOCATION), (where.manifest, MANIFEST)):
+                kind.checked(one or "")
+        except ValueError as error:
+            raise Unrecordable(str(error)) from None
 
-        or are more than its form offers.
-        """
+    def parameters(self) -> dict[str, Any]:
+        """Those of ``process-scene``, as JSON. Raises Unrecordable."""
+        self._check_where()
         if any(public_source(source) != source for source in self.scene.sources):
-            raise InputError(
+            raise Unrecordable(
                 "Prefect keeps parameters, and a signed URL is a secret: process it by the "
                 "command line, or give it without a signature"
             )
         recipe = fields_of(self.scene.options)
         if recipe is None:
-            raise InputError("a deployment's form does not offer such a recipe")
+            raise Unrecordable("a deployment's form does not offer such a recipe")
         taken = self.scene.taken
         given: Mapping[str, Any] = {
             "sources": list(self.scene.sources),

@@ -4,7 +4,6 @@ Either way the same job may be started as often as one likes: a deployment keeps
 each key, and what runs write is written at most once.
 """
 
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from prefect.exceptions import ObjectNotFound
 
 from flows.launch import Ended, Launch, Started
 from flows.limits import Limits, default_workers
+from flows.patience import PATIENCE_S, is_refusal, patiently
 from flows.planned_run import process_planned
 from flows.server import PrefectUnavailable
 from flows.session import Session, Silent
@@ -29,10 +29,7 @@ from scenemosaic.errors import InputError
 PROCESS: Final = "process-scene/default"
 FIRST_POLL_S: Final = 1.0
 LAST_POLL_S: Final = 10.0
-# A server may be away for this long, and the runs that it knows of go on.
-PATIENCE_S: Final = 900.0
 
-_log = logging.getLogger(__name__)
 _DONE: Final = ("Mosaicked", "AlreadyMosaicked")
 _CODES: Final = {"BadInput": 2, "StoreFault": 5}
 T = TypeVar("T")
@@ -142,24 +139,12 @@ class Deployed:
         self._stopped.set()
 
     def _patiently(self, ask: Callable[[], T]) -> T:
-        """The answer, asked for again where the server is away: each question is idempotent."""
-        give_up = self.clock() + self.patience_s
-        while True:
-            try:
-                return ask()
-            except httpx.HTTPError as error:
-                if _is_refusal(error):
-                    raise
-                if self.clock() >= give_up or self._stopped.is_set():
-                    raise PrefectUnavailable(f"Prefect's API does not answer ({error})") from error
-                _log.warning("Prefect's API does not answer (%s): asking again", error)
-                self._stopped.wait(LAST_POLL_S)
-
-
-def _is_refusal(error: httpx.HTTPError) -> bool:
-    if not isinstance(error, httpx.HTTPStatusError):
-        return False
-    return error.response.status_code < 500 and error.response.status_code != 429
+        try:
+            return patiently(ask, self.patience_s, self.clock, self._stopped.wait)
+        except httpx.HTTPError as error:
+            if is_refusal(error):
+                raise
+            raise PrefectUnavailable(f"Prefect's API does not answer ({error})") from error
 
 
 def _ended(state: State[Any], run_id: str | None, is_earlier: bool = False) -> Ended:

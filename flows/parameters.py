@@ -6,11 +6,14 @@ No postponed annotations in here: Prefect reads them as they stand.
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from blocks.forms import LeftOut
+from blocks.forms import Group, LeftOut, lifted
 from blocks.mosaic_recipe import MosaicRecipe, RecipeFields
+from blocks.validation import QUIET
 from flows.batches import MAX_WINDOWS
+from flows.recordable import LOCATION, MANIFEST
+from scenemosaic.discovery.found import MOST_SOURCE_CHARS
 from scenemosaic.discovery.selection import Selection
 from scenemosaic.errors import InputError
 from scenemosaic.plan import PlanOptions
@@ -23,23 +26,25 @@ MOST_AT_ONCE = 50
 Mode = Literal["missing", "again"]
 
 # What flows have in common. Their descriptions stand in each flow's docstring: Prefect shows those.
-Text = Annotated[str, Field(min_length=1, max_length=2000)]
+Text = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE_CHARS)]
+Location = Annotated[Text, LOCATION]
 Sources = Annotated[
-    list[Text], Field(min_length=1, max_length=1000, examples=[["s3://bucket/scenes/a.tif"]])
+    list[Location], Field(min_length=1, max_length=1000, examples=[["s3://bucket/scenes/a.tif"]])
 ]
 GivenSources = Annotated[
-    Annotated[list[Text], Field(max_length=1000)] | None,
+    Annotated[list[Location], Field(max_length=1000)] | None,
     Field(examples=[["/data/scenes/a.tif"]]),
     LeftOut(),
 ]
-To = Annotated[Text | None, Field(examples=["s3://bucket/mosaics", "/data/mosaics"]), LeftOut()]
+To = Annotated[Location | None, Field(examples=["s3://bucket/mosaics", "/data/mosaics"]), LeftOut()]
 Manifest = Annotated[
-    Text | None,
+    Annotated[Text, MANIFEST] | None,
     Field(examples=["dynamodb://scenemosaic-manifest", "sqlite:////data/manifest.db"]),
     LeftOut(),
 ]
 BlockName = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=100)]
 Store = Annotated[BlockName | None, Field(examples=["production"]), LeftOut()]
+Recipe = Annotated[RecipeFields | None, Group()]
 RecipeBlock = Annotated[BlockName | None, Field(examples=["visual-jpeg"]), LeftOut()]
 Taken = Annotated[date | None, Field(examples=["2024-05-01"])]
 Workers = Annotated[
@@ -91,28 +96,28 @@ Attempt = Annotated[int, Field(ge=1, le=1000, examples=[1])]
 class SceneSelection(BaseModel):
     """Which scenes: listed one by one, all below a prefix, or those that a STAC search finds."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = QUIET | {"title": "Scenes"}
 
-    scenes: list[Text] = Field(
+    scenes: list[Location] = Field(
         default_factory=list,
         max_length=MOST_SCENES,
         title="Scenes",
         description="Paths or URIs, one scene each.",
         examples=[["s3://bucket/scenes/2024-05-01.tif"]],
     )
-    prefix: str | None = Field(
+    prefix: Location | None = Field(
         default=None,
-        min_length=1,
         title="Prefix",
         description="Every .tif, .tiff and .jp2 below this folder or S3 prefix.",
         examples=["s3://bucket/scenes/"],
+        json_schema_extra=lifted,
     )
-    stac: str | None = Field(
+    stac: Location | None = Field(
         default=None,
-        min_length=1,
         title="STAC",
         description="A STAC API to search, or a STAC file: item, item collection or catalog.",
         examples=["https://stac.example.org/v1"],
+        json_schema_extra=lifted,
     )
     collections: list[Text] = Field(
         default_factory=list,

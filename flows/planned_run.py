@@ -10,6 +10,7 @@ from flows.parameters import fields_of
 from flows.process import process_scene
 from flows.redact import public_manifest, public_source
 from flows.session import ACTIVE, Session
+from flows.tagged import tagged
 from scenemosaic.plan import PlanOptions
 from scenemosaic.repair.sources import options_of
 
@@ -25,16 +26,17 @@ def process_planned(
     spec = session.spec
     token = ACTIVE.set(session)
     try:
-        state: State[Any] = process_scene(
-            _public(spec.locations),
-            spec.root,
-            public_manifest(spec.manifest),
-            recipe=fields_of(options or options_of(spec.plan)),
-            workers=limits.workers,
-            windows_per_task=limits.windows_per_task,
-            strict_history=limits.strict_history,
-            return_state=True,
-        )
+        with tagged():
+            state: State[Any] = process_scene(
+                _public(spec.locations),
+                spec.root,
+                public_manifest(spec.manifest),
+                recipe=fields_of(options or options_of(spec.plan)),
+                workers=limits.workers,
+                windows_per_task=limits.windows_per_task,
+                strict_history=limits.strict_history,
+                return_state=True,
+            )
     finally:
         ACTIVE.reset(token)
     return state

@@ -13,6 +13,7 @@ from flows.limits import Limits, default_workers
 from flows.observed import show
 from flows.parameters import (
     Manifest,
+    Recipe,
     RecipeBlock,
     Sources,
     Store,
@@ -47,7 +48,7 @@ def process_scene(
     to: To = None,
     manifest: Manifest = None,
     store: Store = None,
-    recipe: RecipeFields | None = None,
+    recipe: Recipe = None,
     recipe_block: RecipeBlock = None,
     taken: Taken = None,
     workers: Workers = None,

@@ -79,9 +79,9 @@ def _place(given: Mapping[str, Any]) -> str:
 
 
 def _short(root: object) -> str:
-    """A root's last two parts; empty where none was given."""
-    parts = str(root or "").rstrip("/").split("/")
-    return "/".join(parts[-2:]).lstrip("/")
+    """A root's last two parts; empty where none was given. Nobody has checked it yet."""
+    parts = str(root or "").partition("?")[0].rstrip("/").split("/")
+    return "/".join(part.rpartition("@")[2] for part in parts[-2:]).lstrip("/")
 
 
 def _parameters() -> Mapping[str, Any]:

@@ -36,7 +36,7 @@ def print_answer(text: str) -> None:
     try:
         click.echo(text)
     except OSError as error:
-        _drop(sys.stdout)
+        drop(sys.stdout)
         raise OutputFailed(
             f"stdout: {error.strerror or error}; what the command did stands, its answer is lost"
         ) from error
@@ -47,11 +47,11 @@ def print_note(text: str) -> None:
     try:
         click.echo(text, err=True)
     except OSError:
-        _drop(sys.stderr)
+        drop(sys.stderr)
 
 
-def _drop(stream: TextIO) -> None:
-    """What the stream still holds goes nowhere, so that the interpreter's end has no complaint."""
+def drop(stream: TextIO) -> None:
+    """What the stream still holds, and all after it, goes nowhere."""
     with contextlib.suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())

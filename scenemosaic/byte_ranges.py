@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from scenemosaic.errors import InputError, SourceReadError, TransientStoreError
 from scenemosaic.locations import is_http, is_local, is_s3, public_uri, s3_parts
-from scenemosaic.reading_env import READ_TIMEOUT_S, requester_pays, s3_client
+from scenemosaic.reading_env import read_deadlines, requester_pays, s3_client
 
 _CHUNK_BYTES: Final = 64 << 10
 _CHUNKS_KEPT: Final = 64
@@ -81,7 +81,7 @@ def _fetch_http(location: str, offset: int, size: int) -> bytes:
     headers = {"Range": f"bytes={offset}-{offset + size - 1}"}
     request = urllib.request.Request(location, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=READ_TIMEOUT_S) as answer:
+        with urllib.request.urlopen(request, timeout=read_deadlines().silence_s) as answer:
             if answer.status != 206 and offset:
                 raise InputError(
                     f"{public_uri(location)}: no ranges of bytes are served: copy it first"

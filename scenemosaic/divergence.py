@@ -64,7 +64,7 @@ def read_tile(data: bytes, window: Window, recipe: Recipe, uri: str) -> EncodedT
         sizes = _sizes(ifd.parse(data), shapes, uri)
     except ifd.BadTiff as error:
         raise ForeignObject(f"{uri} is no tile of this job: {error}") from error
-    lengths = [run_bytes(level) for level in sizes]
+    lengths = [run_bytes(level, recipe.frame_bytes) for level in sizes]
     ends = len(data) - np.cumsum([0, *lengths])
     if ends[-1] <= 0:
         raise ForeignObject(f"{uri} is not laid out as a tile of this job")

@@ -4,15 +4,24 @@ A lost race is a value (see :mod:`scenemosaic.commit`), never one of these.
 ``kind`` is stable and may be matched on; ``exit_code`` is the command line's.
 """
 
-from typing import ClassVar
+import re
+from typing import ClassVar, Final
+
+_USERINFO: Final = re.compile(r"://[^/?#\s]*@")
 
 
 class SceneMosaicError(Exception):
-    """Base of every error that this project raises on purpose."""
+    """Base of every error that this project raises on purpose.
+
+    Its text has no user and password of a URL: SDKs repeat an endpoint as it was given.
+    """
 
     kind: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_USERINFO.sub("://…@", a) if isinstance(a, str) else a for a in args))
 
 
 class InputError(SceneMosaicError):

@@ -1,7 +1,8 @@
 """What is published, as its readers find it: ``latest.json``, and the catalog beside it.
 
 Both lie directly below ``mosaics/``, so that their links hold wherever that folder is
-served. ``latest.json`` pins revision, version and digest of one named job.
+served. ``latest.json`` pins revision, version and digest of one named job; so does each of
+the catalog's links, since the item that it leads to moves on when the job is repaired.
 """
 
 import re
@@ -24,6 +25,10 @@ _ITEM_TYPE: Final = "application/geo+json"
 _ITEM_HREF: Final = re.compile(r"\./([0-9a-f]{32})/item\.json")
 _ROOT_LINK: Final = {"rel": "root", "href": "./catalog.json", "type": "application/json"}
 _PROOF: Final = ("digest", "etag", "version_id")
+_PINS: Final = tuple(f"scenemosaic:{name}" for name in ("mosaic", "revision", *_PROOF))
+
+
+Link = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,37 +128,60 @@ def item_href(job_id: str) -> str:
 
 
 def catalog(before: bytes | None, latest: Latest, uri: str) -> bytes:
-    """``catalog.json`` with the latest job first, and those published before it.
+    """``catalog.json`` with the latest job first, and those published before it, as they were.
 
-    The one just before is among them even where its own run died before it was
-    listed. Raises ForeignObject, naming ``uri``, where ``before`` is no catalog of ours.
+    The one just before is among them even where its own run died before it was listed: then
+    without a pin. Raises ForeignObject, naming ``uri``, where ``before`` is no catalog of ours.
     """
-    known = [] if before is None else listed(before, uri)
-    previous = [] if latest.previous_job_id is None else [latest.previous_job_id]
-    jobs = list(dict.fromkeys([latest.target.job_id, *previous, *known]))
+    known = {} if before is None else listed(before, uri)
+    links = {latest.target.job_id: _item_link(latest.target.job_id, _pins(latest.target))}
+    if (previous := latest.previous_job_id) is not None:
+        links.setdefault(previous, known.get(previous) or _item_link(previous, {}))
+    for job_id, link in known.items():
+        links.setdefault(job_id, link)
     value: dict[str, object] = {
         "type": "Catalog",
         "stac_version": STAC_VERSION,
         "id": _CATALOG_ID,
         "description": "Mosaics that were published here, the latest first.",
-        "links": [_ROOT_LINK, *(_item_link(job_id) for job_id in jobs[:LINKS])],
+        "links": [_ROOT_LINK, *list(links.values())[:LINKS]],
     }
     return encode(value)
 
 
-def _item_link(job_id: str) -> dict[str, object]:
-    return {"rel": "item", "href": item_href(job_id), "type": _ITEM_TYPE}
+def _item_link(job_id: str, pins: Link) -> Link:
+    return {"rel": "item", "href": item_href(job_id), "type": _ITEM_TYPE, **pins}
 
 
-def listed(data: bytes, uri: str) -> list[str]:
-    """The jobs that a catalog of ours links to. Raises ForeignObject, naming ``uri``, otherwise."""
+def _pins(target: Target) -> Link:
+    """Which mosaic was published, and what proves it: the same as in ``latest.json``."""
+    pinned = target.pinned
+    proof = (getattr(pinned, name) for name in _PROOF)
+    values = dict(zip(_PINS, (target.href, pinned.revision, *proof), strict=True))
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def listed(data: bytes, uri: str) -> dict[str, Link]:
+    """The links of a catalog of ours by job. Raises ForeignObject, naming ``uri``, otherwise."""
     try:
         fields = Fields(decode(data, "the catalog"), "catalog")
         if fields.typed("id", str) != _CATALOG_ID:
             raise InputError("its id is another")
-        links = [Fields(link, "a link").typed("href", str) for link in fields.items("links")]
+        links = [_link(link) for link in fields.items("links")]
     except InputError as error:
         raise ForeignObject(
             f"{uri} is no catalog of published mosaics ({error}); move it away"
         ) from error
-    return [found[1] for link in links if (found := _ITEM_HREF.fullmatch(link))]
+    return {
+        found[1]: _item_link(found[1], pins)
+        for href, pins in links
+        if (found := _ITEM_HREF.fullmatch(href))
+    }
+
+
+def _link(value: object) -> tuple[str, Link]:
+    """A link's href, and its pins as they stand."""
+    fields = Fields(value, "a link")
+    pins = {name: fields.take(name, None) for name in _PINS}
+    pins = {name: pin for name, pin in pins.items() if type(pin) in (str, int)}
+    return fields.typed("href", str), pins

@@ -26,7 +26,7 @@ from scenemosaic.metadata import (
 from scenemosaic.nodata import exact_nodata
 from scenemosaic.pins import pin_source, verify_pin
 from scenemosaic.plan import Pin, Plan, PlanOptions, check_collection, utc_datetime
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipe import ENCODING, Recipe
 from scenemosaic.recipe_rules import (
     CATEGORICAL,
     ITEM_SIZES,
@@ -164,6 +164,7 @@ def _recipe(
         nbits=nbits,
         photometric=_photometric(dataset, interleave, options.compress),
         effort=options.effort,
+        encoding_version=ENCODING,
     )
 
 

@@ -22,6 +22,7 @@ from botocore.exceptions import BotoCoreError
 from rasterio.session import AWSSession, DummySession
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.deadlines import Deadlines, deadlines_from
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.locations import is_s3, vsi_path
 from scenemosaic.places import StorePlace
@@ -32,8 +33,6 @@ _BASE: Final[Mapping[str, str]] = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
     "GDAL_PAM_ENABLED": "NO",
     "GDAL_ERROR_ON_LIBJPEG_WARNING": "TRUE",
-    "GDAL_HTTP_CONNECTTIMEOUT": str(CONNECT_TIMEOUT_S),
-    "GDAL_HTTP_TIMEOUT": str(READ_TIMEOUT_S),
     "GDAL_HTTP_MAX_RETRY": "3",
     "GDAL_HTTP_RETRY_DELAY": "1",
 }
@@ -61,13 +60,24 @@ def reading(location: str) -> Iterator[None]:
 
 def gdal_options(location: str) -> dict[str, str]:
     """GDAL's settings for a location, credentials left out."""
+    waits = read_deadlines()
     options = dict(_BASE)
+    options["GDAL_HTTP_CONNECTTIMEOUT"] = f"{waits.connect_s:g}"
+    options["GDAL_HTTP_TIMEOUT"] = f"{waits.silence_s:g}"
     if location.startswith(("s3://", "http")):
         # Neither an old 404 nor an old body is served to a dataset opened later.
         options["CPL_VSIL_CURL_NON_CACHED"] = vsi_path(location)
     if is_s3(location):
         options |= _endpoint_options(s3_endpoint())
     return options
+
+
+def read_deadlines() -> Deadlines:
+    """How long one request to a source may take, and one wait for it.
+
+    No longer than ``SCENEMOSAIC_CALL_DEADLINE_S``, where that is set.
+    """
+    return deadlines_from(os.environ, Deadlines(CONNECT_TIMEOUT_S, READ_TIMEOUT_S))
 
 
 def s3_endpoint() -> str | None:
@@ -102,14 +112,16 @@ def unsigned() -> bool:
 
 def s3_client() -> Any:
     """This process's boto3 client for reading sources; safe for many threads."""
-    return _client(os.getpid(), s3_endpoint(), unsigned(), _by.get())
+    return _client(os.getpid(), s3_endpoint(), unsigned(), _by.get(), read_deadlines())
 
 
 @lru_cache(maxsize=4)
-def _client(pid: int, endpoint: str | None, anonymous: bool, access: Access) -> Any:
+def _client(
+    pid: int, endpoint: str | None, anonymous: bool, access: Access, waits: Deadlines
+) -> Any:
     config = Config(
-        connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=READ_TIMEOUT_S,
+        connect_timeout=waits.connect_s,
+        read_timeout=waits.silence_s,
         retries={"mode": "standard", "total_max_attempts": 4},
         s3={"addressing_style": "path"} if endpoint else None,
         signature_version=UNSIGNED if anonymous else None,

@@ -9,6 +9,9 @@ from scenemosaic.crs_text import code_or_wkt, wkt_of
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Affine6, Grid, Tiling
 
+# The version of new plans, and that of plans which name none.
+ENCODING: Final = 2
+FIRST_ENCODING: Final = 1
 _DEFAULTS: Final[dict[str, object]] = {
     "nodata": None,
     "has_mask": False,
@@ -21,8 +24,10 @@ _DEFAULTS: Final[dict[str, object]] = {
     "nbits": None,
     "photometric": None,
     "effort": "balanced",
-    "encoding_version": 1,
+    "encoding_version": FIRST_ENCODING,
 }
+# What stands around each block, by encoding version; see scenemosaic.tiff.runs.
+_FRAME_BYTES: Final = {FIRST_ENCODING: 8, ENCODING: 0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +57,11 @@ class Recipe:
     nbits: int | None = None
     photometric: str | None = None
     effort: str = "balanced"
-    encoding_version: int = 1
+    encoding_version: int = FIRST_ENCODING
     _json: bytes = field(default=b"", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        rules.check_choice("encoding_version", self.encoding_version, (1,))
+        rules.check_choice("encoding_version", self.encoding_version, _FRAME_BYTES)
         rules.check_pixels(self.dtype, self.bands, self.nodata)
         rules.check_codec(self.compress, self.level, self.predictor, self.dtype)
         rules.check_nbits(self.nbits, self.dtype, self.compress, self.predictor)
@@ -84,6 +89,11 @@ class Recipe:
     def tiling(self) -> Tiling:
         """The windows of this recipe."""
         return Tiling(self.grid.width, self.grid.height, self.window_size, self.block_size)
+
+    @property
+    def frame_bytes(self) -> int:
+        """What stands around each stored block: see :mod:`scenemosaic.tiff.runs`."""
+        return _FRAME_BYTES[self.encoding_version]
 
     def worst_tile_bytes(self) -> int:
         """An upper bound of a tile's size: all blocks incompressible, all levels, the header."""
@@ -132,7 +142,7 @@ def recipe_from_json(value: object) -> Recipe:
         nbits=fields.typed("nbits", int, None),
         photometric=fields.typed("photometric", str, None),
         effort=fields.typed("effort", str, "balanced"),
-        encoding_version=fields.typed("encoding_version", int, 1),
+        encoding_version=fields.typed("encoding_version", int, FIRST_ENCODING),
     )
     fields.done()
     return recipe

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.locations import public_uri, s3_parts
-from scenemosaic.reading_env import READ_TIMEOUT_S, requester_pays, s3_client
+from scenemosaic.reading_env import read_deadlines, requester_pays, s3_client
 
 _GONE: Final = (404, 410)
 # Signed for GET alone, or no HEAD here at all: one byte by GET says the same.
@@ -91,7 +91,7 @@ def _ask(location: str) -> tuple[HTTPMessage, int | None]:
 
 def _request(location: str, method: str, headers: dict[str, str]) -> HTTPMessage:
     request = urllib.request.Request(location, method=method, headers=headers)
-    with urllib.request.urlopen(request, timeout=READ_TIMEOUT_S) as answer:
+    with urllib.request.urlopen(request, timeout=read_deadlines().silence_s) as answer:
         found: HTTPMessage = answer.headers
         return found
 

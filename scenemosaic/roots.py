@@ -19,6 +19,7 @@ _REGION = re.compile(r"[a-z0-9-]{1,32}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _TOO_FEW_SLASHES = re.compile(r"(file|s3|gs|az):/?(?!/)(.*)", re.IGNORECASE)
 _SQL = ("sqlite", "postgresql")
+_PASSWORDS = ("password", "sslpassword")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ def parse_manifest(text: str) -> ManifestUrl:
 def holds_password(url: str) -> bool:
     """Whether a manifest's URL holds a password, which is then not to be kept or shown."""
     try:
-        return bool(urlsplit(url).password)
+        parts = urlsplit(url)
+        return bool(parts.password) or any(n in _PASSWORDS for n, _ in parse_qsl(parts.query))
     except ValueError:  # what it is instead, parse_manifest says
         return False
 

@@ -14,7 +14,7 @@ from scenemosaic.levels import Kernel, pyramid
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff import codec, deflate, gdal_codec
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
-from scenemosaic.tiff.runs import Run, Sizes, frame
+from scenemosaic.tiff.runs import Run, Sizes, join
 from scenemosaic.tiff.template import alpha_band, creation
 
 Pixels = npt.NDArray[Any]
@@ -102,7 +102,7 @@ def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflat
         blocks = gdal_codec.encode_blocks(pixels, recipe.block_size, creation(recipe))
     if mask is not None:
         blocks += codec.encode_mask(mask, recipe.block_size)
-    return frame(blocks)
+    return join(blocks, recipe.frame_bytes)
 
 
 def block_coding(recipe: Recipe) -> codec.BlockCoding:
@@ -129,7 +129,7 @@ def window_shapes(window: Window, recipe: Recipe) -> list[LevelShape]:
 def level_shape(recipe: Recipe, height: int, width: int) -> LevelShape:
     """The shape of an image of ``height`` x ``width`` pixels under a recipe."""
     planes = 1 if recipe.interleave == "pixel" else recipe.bands
-    return _shape(width, height, recipe.block_size, planes, recipe.has_mask)
+    return _shape(width, height, recipe.block_size, planes, recipe.has_mask, recipe.frame_bytes)
 
 
 # Nearly all windows have the same shapes, and assembly keeps those of all.

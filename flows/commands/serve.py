@@ -2,10 +2,21 @@
 
 import click
 
+from flows.alive import LEAST_SILENCE_S, SILENCE, SILENCE_S
 from flows.cli_options import JSON, POSITIVE, VERBOSE, console_for
 
 NOTIFY = click.option(
     "--notify", metavar="SLUG/NAME", help="A saved notification block, such as slack-webhook/ops."
+)
+
+SILENCED = click.option(
+    "--silence",
+    type=click.IntRange(min=LEAST_SILENCE_S),
+    metavar="SECONDS",
+    default=SILENCE_S,
+    show_default=True,
+    envvar=SILENCE,
+    help="Without a sign of life, which runs give every 30 s, a run is taken for crashed.",
 )
 
 
@@ -14,10 +25,17 @@ NOTIFY = click.option(
 @click.option("--port", type=POSITIVE, default=4200, show_default=True, help="Of a server made.")
 @click.option("--automations", is_flag=True, help="Make the automations, too.")
 @NOTIFY
+@SILENCED
 @VERBOSE
 @JSON
 def serve(
-    limit: int, port: int, automations: bool, notify: str | None, verbose: bool, as_json: bool
+    limit: int,
+    port: int,
+    automations: bool,
+    notify: str | None,
+    silence: int,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     """Register the blocks and serve every deployment until interrupted, schedules included.
 
@@ -26,18 +44,21 @@ def serve(
     """
     from flows import cli_serve
 
-    console = console_for(as_json, verbose)
-    return cli_serve.serve(limit, port, automations or notify is not None, notify, console)
+    automated = cli_serve.Automated(notify, silence)
+    wanted = automated if automations or notify is not None else None
+    return cli_serve.serve(limit, port, wanted, console_for(as_json, verbose))
 
 
 @click.command(short_help="Make the automations of Prefect's server.")
 @NOTIFY
+@SILENCED
 @VERBOSE
 @JSON
-def automations(notify: str | None, verbose: bool, as_json: bool) -> int:
+def automations(notify: str | None, silence: int, verbose: bool, as_json: bool) -> int:
     """Make, or bring back to what they should be, three automations: for incomplete jobs, for
     ledgers that are held for too long, and for runs that show no sign of life.
     """
     from flows import cli_serve
 
-    return cli_serve.automations(notify, console_for(as_json, verbose))
+    automated = cli_serve.Automated(notify, silence)
+    return cli_serve.automations(automated, console_for(as_json, verbose))

@@ -1,7 +1,8 @@
 """What a schedule has seen: pure. A listing's times are no order, so a span behind is kept.
 
 An object can appear with a time in the past (S3 dates a multipart upload from its start), so
-everything younger than the newest less :data:`OVERLAP` is remembered one by one.
+everything younger than the newest less :data:`OVERLAP` is remembered one by one, and so is
+what has no time at all.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,9 +21,9 @@ _FORM: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """``newest`` is the latest time seen, empty at first; ``seen`` maps sources to
+    """``newest`` is the latest time seen, empty at first; ``seen`` maps names to
 
-    (version, time) for all that is not older than the overlap.
+    (version, time) for all that is not older than the overlap, or has no time.
     """
 
     newest: str = ""
@@ -34,21 +35,23 @@ class Cursor:
         return sorted(new, key=lambda one: (one.seen_at, one.source))
 
     def _is_new(self, one: Found) -> bool:
-        known = self.seen.get(one.source)
+        known = self.seen.get(one.name)
         if known is not None:
             return known[0] != one.version
-        return not self.newest or one.seen_at >= _behind(self.newest)
+        return not self.newest or not one.seen_at or one.seen_at >= _behind(self.newest)
 
     def after(self, handled: Iterable[Found], waiting: Iterable[Found] = ()) -> "Cursor":
         """The cursor once these are handled.
 
         It does not pass what is ``waiting``, which stays new for however long that takes.
         """
-        seen = dict(self.seen) | {one.source: (one.version, one.seen_at) for one in handled}
+        seen = dict(self.seen) | {one.name: (one.version, one.seen_at) for one in handled}
         newest = max([self.newest, *(when for _, when in seen.values())])
-        newest = max(self.newest, min([newest, *(one.seen_at for one in waiting)]))
+        times = [one.seen_at for one in waiting if one.seen_at]
+        newest = max(self.newest, min([newest, *times]))
         since = _behind(newest) if newest else ""
-        return Cursor(newest, {name: one for name, one in seen.items() if one[1] >= since})
+        kept = {name: one for name, one in seen.items() if not one[1] or one[1] >= since}
+        return Cursor(newest, kept)
 
     def dump(self, write_id: str) -> bytes:
         """The bytes to store; ``write_id`` makes no two changes the same."""
@@ -74,7 +77,8 @@ def load(data: bytes | None, uri: str) -> Cursor:
 def _pair(name: str, value: object, uri: str) -> tuple[str, str]:
     match value:
         case [str(version), str(when)]:
-            _time(when, uri)
+            if when:
+                _time(when, uri)
             return version, when
     raise InputError(f"{uri}: {name!r} is not listed as [version, time]")
 

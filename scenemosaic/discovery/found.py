@@ -1,6 +1,11 @@
 """What was found: one scene's source, and what tells it from the one that stood there before."""
 
 from dataclasses import dataclass
+from typing import Final
+
+from scenemosaic.locations import public_uri
+
+MOST_SOURCE_CHARS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -8,11 +13,18 @@ class Found:
     """One scene. ``source`` is a canonical location, fit to be opened.
 
     ``version`` is an ETag, or size and time of a file, or an item's ``updated``. ``seen_at`` is
-    when it came to where it was found, ``taken`` when the scene was taken where that is known;
-    both RFC 3339 in UTC.
+    when it came to where it was found, empty where nothing says so; ``taken`` when the scene
+    was taken where that is known; both RFC 3339 in UTC. ``refused`` says why what was found is
+    no scene: then ``source`` is a name for it, no location.
     """
 
     source: str
     version: str
     seen_at: str
     taken: str | None = None
+    refused: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is known by, without a signature, which is another one each time."""
+        return public_uri(self.source)

@@ -1,7 +1,9 @@
 """Scenes below a folder or an S3 prefix, by their names' endings."""
 
 import os
+import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -38,12 +40,27 @@ def _files(folder: Path) -> Iterator[Found]:
     except OSError as error:
         raise PermanentStoreError(f"{folder} cannot be listed: {error.strerror}") from error
     for path in found:
-        try:
-            known = path.stat()
-        except FileNotFoundError:  # taken away in the meantime
-            continue
-        # A file that was moved here keeps its mtime; its ctime says when it came.
-        yield Found(str(path), f"{known.st_size}-{known.st_mtime_ns}", _utc(known.st_ctime))
+        one = _file(path)
+        if one is not None:
+            yield one
+
+
+def _file(path: Path) -> Found | None:
+    # A name may be any bytes, and records are UTF-8.
+    name = os.fsencode(path).decode(errors="backslashreplace")
+    try:
+        known = path.stat()
+    except FileNotFoundError:  # taken away in the meantime, or a link that leads nowhere
+        return None
+    except OSError as error:
+        return Found(name, "", "", refused=f"{name}: {error.strerror}")
+    # A file that was moved here keeps its mtime; its ctime says when it came.
+    found = Found(name, f"{known.st_size}-{known.st_mtime_ns}", _utc(known.st_ctime))
+    if not stat.S_ISREG(known.st_mode):
+        return replace(found, refused=f"{name}: is no regular file")
+    if name != str(path):
+        return replace(found, refused=f"{name}: its name is not UTF-8; rename it")
+    return found
 
 
 def _names(folder: Path) -> Iterator[Path]:

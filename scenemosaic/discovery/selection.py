@@ -35,7 +35,7 @@ def find(selection: Selection) -> list[Found]:
     Raises InputError where it is more than ``at_most``, or the place cannot be read as what
     it is said to be; StoreError where it cannot be asked.
     """
-    found = {one.source: one for one in islice(_all(selection), selection.at_most + 1)}
+    found = {one.name: one for one in islice(_all(selection), selection.at_most + 1)}
     if len(found) > selection.at_most:
         raise InputError(
             f"the selection holds more than {selection.at_most} scenes; narrow it, or allow more"
@@ -52,7 +52,7 @@ def find_new(selection: Selection, cursor: Cursor) -> tuple[list[Found], list[Fo
     if selection.scenes:
         raise InputError("listed scenes are never new: give a prefix or a STAC search")
     every = replace(selection, at_most=_MOST_LISTED)
-    fresh = cursor.fresh({one.source: one for one in _all(every)}.values())
+    fresh = cursor.fresh({one.name: one for one in _all(every)}.values())
     return fresh[: selection.at_most], fresh[selection.at_most :]
 
 
@@ -84,6 +84,8 @@ def _searched(selection: Selection) -> Iterator[Found]:
 
 
 def _is_within(found: Found, selection: Selection) -> bool:
+    if not found.seen_at:
+        return True
     day = date.fromisoformat(found.seen_at[:10])
     if selection.since is not None and day < selection.since:
         return False

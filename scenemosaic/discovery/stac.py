@@ -3,22 +3,23 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Final
+from datetime import date
+from functools import partial
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import requests
-from pystac import Asset, Catalog, Item, ItemCollection, STACError, STACTypeError
+from pystac import Catalog, Item, Link, STACError, STACTypeError
 from pystac_client import Client
 from pystac_client.exceptions import APIError
 from pystac_client.stac_api_io import StacApiIO
 
 from scenemosaic.discovery.found import Found
+from scenemosaic.discovery.items import Offer, item_name, scene_of, span
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.locations import canonical_location, is_http, public_uri
 
 DEADLINE_S: Final = 60
-_RASTERS: Final = ("image/tiff", "image/jp2", "image/vnd.stac.geotiff")
 _FILES: Final = (".json", ".geojson")
 
 
@@ -42,15 +43,19 @@ class Search:
 
 
 def search(wanted: Search) -> Iterator[Found]:
-    """Every item's scene, in the order of the source.
+    """Every item's scene, in the order of the source; an item that is not usable is refused.
 
-    Raises InputError naming the item where one is not usable, StoreError where the API or
-    file cannot be read.
+    Raises InputError where the place is no STAC, StoreError where it cannot be read.
     """
     named = public_uri(wanted.place)
+    location = _location(wanted.place)
+    is_api = is_http(location) and not location.partition("?")[0].endswith(_FILES)
     try:
-        for item in _items(wanted):
-            yield _found(item, wanted.asset)
+        for offer in _searched(location, wanted) if is_api else _filed(location):
+            # An API has chosen by itself, as it understands the days.
+            found = scene_of(offer, wanted.asset, lambda item: is_api or _is_wanted(item, wanted))
+            if found is not None:
+                yield found
     except (requests.ConnectionError, requests.Timeout) as error:
         raise TransientStoreError(f"{named} gave no answer ({type(error).__name__})") from None
     except APIError as error:
@@ -66,14 +71,6 @@ def _refused(named: str, error: APIError) -> StoreError:
     return PermanentStoreError(f"{named} answered {status}: {error!s:.200}")
 
 
-def _items(wanted: Search) -> Iterator[Item]:
-    location = _location(wanted.place)
-    reader = StacApiIO(timeout=DEADLINE_S, max_retries=2)
-    if is_http(location) and not location.partition("?")[0].endswith(_FILES):
-        return _searched(Client.open(location, stac_io=reader), wanted)
-    return (item for item in _filed(reader, location) if _is_wanted(item, wanted))
-
-
 def _location(place: str) -> str:
     parts = urlsplit(place)
     if is_http(place) and not parts.path.strip("/") and "@" not in parts.netloc:
@@ -81,81 +78,63 @@ def _location(place: str) -> str:
     return canonical_location(place)
 
 
-def _searched(client: Client, wanted: Search) -> Iterator[Item]:
-    span = None
+def _reader() -> StacApiIO:
+    return StacApiIO(timeout=DEADLINE_S, max_retries=2)
+
+
+def _searched(location: str, wanted: Search) -> Iterator[Offer]:
+    client = Client.open(location, stac_io=_reader())
+    days = None
     if wanted.since or wanted.until:
-        span = "/".join(day.isoformat() if day else ".." for day in (wanted.since, wanted.until))
+        days = "/".join(day.isoformat() if day else ".." for day in (wanted.since, wanted.until))
     found = client.search(
-        collections=list(wanted.collections) or None, datetime=span, max_items=wanted.at_most
+        collections=list(wanted.collections) or None, datetime=days, max_items=wanted.at_most
     )
-    return found.items()
+    return _listed(found.items_as_dicts(), location, client)
 
 
-def _filed(reader: StacApiIO, location: str) -> Iterable[Item]:
+def _listed(raw: Iterable[Any], location: str, root: Catalog | None = None) -> Iterator[Offer]:
+    place = public_uri(location)
+    for number, one in enumerate(raw, 1):
+        name = f"{item_name(one, number)} of {place}"
+        given = one if isinstance(one, dict) else {}
+        yield Offer(name, partial(Item.from_dict, one, root=root), given)
+
+
+def _filed(location: str) -> Iterable[Offer]:
+    reader = _reader()
     value = json.loads(reader.read_text(location))
     if not isinstance(value, dict):
         raise InputError(f"{public_uri(location)} holds no JSON object, so it is no STAC")
-    if ItemCollection.is_item_collection(value):
-        return ItemCollection.from_dict(value)
+    if value.get("type") == "FeatureCollection" and isinstance(value.get("features"), list):
+        return _listed(value["features"], location)
     found = reader.stac_object_from_dict(value, location)
     if isinstance(found, Catalog):  # and every collection
-        return found.get_items(recursive=True)
+        return _walked(found)
     if isinstance(found, Item):
-        return [found]
+        return [Offer(f"item {found.id} of {public_uri(location)}", lambda: found, value)]
     raise InputError(f"{public_uri(location)} is no STAC item, item collection or catalog")
+
+
+def _walked(catalog: Catalog) -> Iterator[Offer]:
+    for link in catalog.get_links("item"):
+        href = public_uri(str(link.get_absolute_href()))
+        yield Offer(f"item at {href}", partial(_linked, link, catalog))
+    for child in catalog.get_children():
+        yield from _walked(child)
+
+
+def _linked(link: Link, catalog: Catalog) -> Item:
+    target = link.resolve_stac_object(root=catalog.get_root()).target
+    if not isinstance(target, Item):
+        raise TypeError(f"what stands there is a {type(target).__name__}")
+    return target
 
 
 def _is_wanted(item: Item, wanted: Search) -> bool:
     if wanted.collections and item.collection_id not in wanted.collections:
         return False
-    first, last = _span(item)
+    first, last = span(item)
     if wanted.since and not (last and last.date() >= wanted.since):
         return False
     return not wanted.until or bool(first and first.date() <= wanted.until)
-
-
-def _span(item: Item) -> tuple[datetime | None, datetime | None]:
-    if item.datetime is not None:
-        moment = _in_utc(item.datetime)
-        return moment, moment
-    span = item.common_metadata
-    return _in_utc(span.start_datetime), _in_utc(span.end_datetime)
-
-
-def _in_utc(moment: datetime | None) -> datetime | None:
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-def _found(item: Item, name: str | None) -> Found:
-    source = canonical_location(str(_asset(item, name).get_absolute_href()))
-    seen = _in_utc(item.common_metadata.updated or item.common_metadata.created) or _span(item)[0]
-    when = _rfc3339(seen) if seen else ""
-    taken = _in_utc(item.datetime)
-    return Found(source, when or item.id, when, _rfc3339(taken) if taken else None)
-
-
-def _asset(item: Item, name: str | None) -> Asset:
-    if name is not None:
-        if name not in item.assets:
-            raise InputError(
-                f"item {item.id} has no asset {name!r}; it has {', '.join(sorted(item.assets))}"
-            )
-        return item.assets[name]
-    rasters = {key: one for key, one in item.assets.items() if _is_raster(one)}
-    if len(rasters) != 1:
-        raise InputError(
-            f"item {item.id} has {len(rasters)} raster assets ({', '.join(sorted(rasters))}); "
-            "name the one that is the scene"
-        )
-    return next(iter(rasters.values()))
-
-
-def _is_raster(asset: Asset) -> bool:
-    media = (asset.media_type or "").partition(";")[0].strip().lower()
-    return media in _RASTERS and not {"thumbnail", "overview"} & set(asset.roles or ())
-
-
-def _rfc3339(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

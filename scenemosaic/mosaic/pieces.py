@@ -19,7 +19,7 @@ from scenemosaic.stores.port import CopyRun, FileSlice, Segment
 from scenemosaic.tiff import decode
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
-from scenemosaic.tiff.runs import Run, run_bytes
+from scenemosaic.tiff.runs import Run
 from scenemosaic.tile import block_coding, level_shape
 
 Pixels = npt.NDArray[Any]
@@ -147,7 +147,7 @@ class Scratch:
 
     def add(self, run: Run) -> FileSlice | None:
         """Append a run; None where all its blocks are sparse."""
-        size = run_bytes(run.sizes)
+        size = run.size_bytes
         if not size:
             return None
         self.file.seek(0, io.SEEK_END)

@@ -24,10 +24,12 @@ class StoredTile:
     key: str
     row: Row
     sizes: tuple[Sizes, ...]
+    frame_bytes: int
 
     def run_offset(self, level: int) -> int:
         """Where a level's run begins in the tile: the smallest level comes first."""
-        return self.row.bytes - sum(run_bytes(sizes) for sizes in self.sizes[: level + 1])
+        runs = self.sizes[: level + 1]
+        return self.row.bytes - sum(run_bytes(sizes, self.frame_bytes) for sizes in runs)
 
     @property
     def header_bytes(self) -> int:
@@ -49,7 +51,8 @@ def stored_tile(job_id: str, window: Window, row: Row, recipe: Recipe) -> Stored
     if row.blocks is None or len(row.crc) != len(shapes):
         raise IncompleteError(f"the manifest row of window {window.name} lacks its block sizes")
     sizes = tuple(unpack_sizes(row.blocks, [shape.blocks for shape in shapes]))
-    tile = StoredTile(window, tile_key(job_id, window.name), row, sizes)
+    key = tile_key(job_id, window.name)
+    tile = StoredTile(window, key, row, sizes, recipe.frame_bytes)
     if tile.header_bytes <= 0:
         raise IncompleteError(f"the manifest row of window {window.name} contradicts itself")
     return tile
@@ -70,7 +73,7 @@ def _piece(tile: StoredTile, level: int, blocks: int, recipe: Recipe) -> Piece:
     shape = level_shape(recipe, height, width)
     sizes = tile.sizes[level]
     placed = Placed(tile.window.row * blocks, tile.window.col * blocks, shape, sizes)
-    length = run_bytes(sizes)
+    length = placed.size_bytes
     crc = tile.row.crc[level]
     run = CopyRun(tile.key, tile.row.etag, tile.run_offset(level), length, crc) if length else None
     return Piece(placed, run, crc, f"{tile.row.sha256}:{level}")

@@ -23,7 +23,7 @@ from scenemosaic.grid import ceil_div
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
-from scenemosaic.tiff.runs import frame
+from scenemosaic.tiff.runs import BARE, join
 
 _GDAL_LOG = logging.getLogger("rasterio")
 # imagecodecs' errors are all of these; the stubs of neither library call them exceptions.
@@ -67,7 +67,7 @@ class Decoder:
         """A TIFF of one block: its tables stand in the directory."""
         size = self.recipe.block_size
         shape = LevelShape(size, size, size, self.template.planes, False)
-        run = frame([block, *[None] * (shape.blocks - 1)])
+        run = join([block, *[None] * (shape.blocks - 1)], BARE)
         bare = Template(self.template.main, None)
         layout = plan_file(bare, [Level(shape, [Placed(0, 0, shape, run.sizes)])], shift=(0, 0))
         return b"".join([layout.header, *run.pieces])

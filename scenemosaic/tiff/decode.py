@@ -37,7 +37,7 @@ def decode_run(
     ``shape`` is the run's; a sparse block reads as the fill value, in the mask as 0.
     Raises BadTiff where a block does not hold its pixels.
     """
-    blocks = _blocks(data, sizes)
+    blocks = _blocks(data, sizes, shape.frame_bytes)
     step = len(pixels) // shape.planes
     unpack, size_bytes = _UNPACK[coding.compress], coding.block_size**2 * step * pixels.itemsize
     for plane, row, col in np.ndindex(shape.planes, shape.down, shape.across):
@@ -53,9 +53,10 @@ def decode_run(
             _put_mask(next(blocks), coding.block_size, _box(mask, row, col, coding.block_size))
 
 
-def _blocks(data: bytes, sizes: Sizes) -> Any:
+def _blocks(data: bytes, sizes: Sizes, frame_bytes: int) -> Any:
     view = memoryview(data)
-    for start, size in zip(block_offsets(sizes, 0).tolist(), sizes.tolist(), strict=True):
+    offsets = block_offsets(sizes, 0, frame_bytes)
+    for start, size in zip(offsets.tolist(), sizes.tolist(), strict=True):
         yield view[start : start + size] if size else None
 
 

@@ -171,15 +171,17 @@ def write(directory: Directory, position: int, *, big: bool, last: bool) -> byte
 
 # Every claim here is true of each file that we write; the order of blocks is not
 # row-major in a mosaic, so it isn't claimed (GDAL's validator makes a false claim an error).
-_GHOST = (
-    b"LAYOUT=IFDS_BEFORE_DATA\nBLOCK_LEADER=SIZE_AS_UINT4\n"
-    b"BLOCK_TRAILER=LAST_4_BYTES_REPEATED\nKNOWN_INCOMPATIBLE_EDITION=NO\n "
-)
+_FRAMES = b"BLOCK_LEADER=SIZE_AS_UINT4\nBLOCK_TRAILER=LAST_4_BYTES_REPEATED\n"
 
 
-def file_header(*, big: bool) -> bytes:
-    """Magic, pointer to the first directory, and GDAL's ghost area; ends where it points to."""
-    ghost = b"GDAL_STRUCTURAL_METADATA_SIZE=%06d bytes\n" % len(_GHOST) + _GHOST
+def file_header(*, big: bool, framed: bool) -> bytes:
+    """Magic, pointer to the first directory, and GDAL's ghost area; ends where it points to.
+
+    ``framed``: every block of the file has its leader and trailer.
+    """
+    claims = b"LAYOUT=IFDS_BEFORE_DATA\n" + (_FRAMES if framed else b"")
+    claims += b"KNOWN_INCOMPATIBLE_EDITION=NO\n "
+    ghost = b"GDAL_STRUCTURAL_METADATA_SIZE=%06d bytes\n" % len(claims) + claims
     ghost += b" " * (len(ghost) % 2)
     fixed = 16 if big else 8
     first = fixed + len(ghost)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scenemosaic.grid import ceil_div
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import Directory, Tag
-from scenemosaic.tiff.runs import Sizes, block_offsets, run_bytes
+from scenemosaic.tiff.runs import BARE, Sizes, block_offsets, run_bytes
 
 Offsets = npt.NDArray[np.uint64]
 _CLASSIC_LIMIT = 2**32 - 1
@@ -47,13 +47,14 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class LevelShape:
-    """An image's size at one level in pixels, and how its blocks are counted."""
+    """An image's size at one level in pixels, and how its blocks are counted and framed."""
 
     width: int
     height: int
     block_size: int
     planes: int
     has_mask: bool
+    frame_bytes: int = BARE
 
     @property
     def across(self) -> int:
@@ -82,6 +83,10 @@ class Placed:
     shape: LevelShape
     sizes: Sizes
 
+    @property
+    def size_bytes(self) -> int:
+        return run_bytes(self.sizes, self.shape.frame_bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Level:
@@ -107,11 +112,12 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
     follows the header directly: the runs of the smallest level first, level 0 last.
     BigTIFF is chosen from the exact size.
     """
-    data_bytes = sum(run_bytes(run.sizes) for level in levels for run in level.runs)
+    data_bytes = sum(run.size_bytes for level in levels for run in level.runs)
+    framed = levels[0].shape.frame_bytes != BARE
     empty = [_blank(level.shape) for level in levels]
     for big in (False, True):
         directories = _directories(template, levels, empty, shift, big)
-        header_bytes = _header_bytes(directories, big)
+        header_bytes = _header_bytes(directories, big, framed)
         if big or header_bytes + data_bytes <= _CLASSIC_LIMIT:
             break
     arrays: list[tuple[Offsets, Sizes]] = []
@@ -120,7 +126,7 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
         array, position = _arrays(level, position)
         arrays.insert(0, array)
     directories = _directories(template, levels, arrays, shift, big)
-    return FileLayout(_header(directories, big), header_bytes + data_bytes, big)
+    return FileLayout(_header(directories, big, framed), header_bytes + data_bytes, big)
 
 
 def _arrays(level: Level, position: int) -> tuple[tuple[Offsets, Sizes], int]:
@@ -128,8 +134,8 @@ def _arrays(level: Level, position: int) -> tuple[tuple[Offsets, Sizes], int]:
     shape = level.shape
     offsets, counts = _blank(shape)
     for run in level.runs:
-        starts = block_offsets(run.sizes, position)
-        position += run_bytes(run.sizes)
+        starts = block_offsets(run.sizes, position, run.shape.frame_bytes)
+        position += run.size_bytes
         for target, source in ((offsets, starts), (counts, run.sizes)):
             _scatter(target, source, shape, run)
     return (offsets, counts), position
@@ -213,13 +219,13 @@ def shifted_geo(main: Directory, shift: tuple[int, int]) -> Mapping[int, Tag]:
     return {ifd.TIE_POINT: Tag.of(ifd.DOUBLE, tie)}
 
 
-def _header_bytes(directories: Sequence[Directory], big: bool) -> int:
+def _header_bytes(directories: Sequence[Directory], big: bool, framed: bool) -> int:
     sizes = (ifd.directory_bytes(directory, big=big) for directory in directories)
-    return len(ifd.file_header(big=big)) + sum(sizes)
+    return len(ifd.file_header(big=big, framed=framed)) + sum(sizes)
 
 
-def _header(directories: Sequence[Directory], big: bool) -> bytes:
-    header = bytearray(ifd.file_header(big=big))
+def _header(directories: Sequence[Directory], big: bool, framed: bool) -> bytes:
+    header = bytearray(ifd.file_header(big=big, framed=framed))
     for number, directory in enumerate(directories, 1):
         header += ifd.write(directory, len(header), big=big, last=number == len(directories))
     return bytes(header)

@@ -1,9 +1,11 @@
 """Runs: the blocks of one window at one level, one behind the other, as they are stored.
 
-Each block stands between a leader (its size as a little-endian uint32) and a
-trailer (its last four bytes again), as GDAL's COG driver writes them. A block of
-size 0 is sparse and takes no room. Blocks are ordered by plane, then row-major;
-the mask's blocks follow the image's.
+Blocks are ordered by plane, then row-major; the mask's blocks follow the image's. A
+block of size 0 is sparse and takes no room. ``frame_bytes`` is what stands around each
+block: nothing (0), or in jobs of ``encoding_version`` 1 a leader (its size as a
+little-endian uint32) and a trailer (its last four bytes again), which makes 8. GDAL
+reads neighbours with one request only where nothing lies between them, or where blocks
+are row-major in the whole file, which a mosaic's are not.
 """
 
 import hashlib
@@ -19,8 +21,7 @@ from isal import isal_zlib
 from scenemosaic.tiff.ifd import BadTiff
 
 Sizes = npt.NDArray[np.uint32]
-FRAME_BYTES = 8
-_LEADER_BYTES = 4
+FRAMED, BARE = 8, 0
 _VERSION = b"\x01"
 
 
@@ -32,6 +33,10 @@ class Run:
     sizes: Sizes
     crc: int
 
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(piece) for piece in self.pieces)
+
     def sha256(self) -> str:
         """The SHA-256 of the run's bytes, as hex."""
         digest = hashlib.sha256()
@@ -40,13 +45,14 @@ class Run:
         return digest.hexdigest()
 
 
-def frame(blocks: Sequence[bytes | None]) -> Run:
+def join(blocks: Sequence[bytes | None], frame_bytes: int) -> Run:
     """A run of encoded blocks; None is a sparse block."""
     pieces: list[bytes] = []
     crc = 0
     for block in blocks:
         if block is not None:
-            framed = (struct.pack("<I", len(block)), block, block[-4:])
+            leader = struct.pack("<I", len(block))
+            framed = (leader, block, block[-4:]) if frame_bytes else (block,)
             pieces += framed
             for piece in framed:
                 crc = isal_zlib.crc32(piece, crc)
@@ -54,17 +60,17 @@ def frame(blocks: Sequence[bytes | None]) -> Run:
     return Run(tuple(pieces), sizes, crc)
 
 
-def run_bytes(sizes: Sizes) -> int:
+def run_bytes(sizes: Sizes, frame_bytes: int) -> int:
     """The length in bytes of a run of blocks of these sizes."""
-    return int(sizes.sum(dtype=np.int64)) + FRAME_BYTES * int(np.count_nonzero(sizes))
+    return int(sizes.sum(dtype=np.int64)) + frame_bytes * int(np.count_nonzero(sizes))
 
 
-def block_offsets(sizes: Sizes, start: int) -> npt.NDArray[np.uint64]:
+def block_offsets(sizes: Sizes, start: int, frame_bytes: int) -> npt.NDArray[np.uint64]:
     """Where each block of a run begins in the file, the run beginning at ``start``; 0 if sparse."""
     present = sizes > 0
-    framed = np.where(present, sizes.astype(np.uint64) + np.uint64(FRAME_BYTES), np.uint64(0))
+    framed = np.where(present, sizes.astype(np.uint64) + np.uint64(frame_bytes), np.uint64(0))
     before = np.cumsum(framed) - framed
-    return np.where(present, before + np.uint64(start + _LEADER_BYTES), np.uint64(0))
+    return np.where(present, before + np.uint64(start + frame_bytes // 2), np.uint64(0))
 
 
 def pack_sizes(levels: Sequence[Sizes]) -> bytes:

@@ -15,7 +15,8 @@ from scenemosaic.tiff.runs import Sizes, block_offsets, run_bytes
 N = TypeVar("N", np.uint32, np.uint64, np.int64)
 _INTEGERS = {3: "<u2", 4: "<u4", 16: "<u8"}
 _FIRST_READ = 64 << 10
-_FRONT_BYTES = 4
+# Before it stands a TIFF's magic, whatever frames its blocks.
+_LEAST_OFFSET = 8
 # All tags but the block arrays: metadata of the source may be long.
 _OTHER_TAGS_BYTES = 4 << 20
 
@@ -37,17 +38,19 @@ class BlockArrays:
     def start(self) -> int | None:
         """Where the first block's frame begins; None where all are sparse."""
         stored = self.offsets[self.sizes > 0]
-        return int(stored.min()) - _FRONT_BYTES if stored.size else None
+        return int(stored.min()) - self.shape.frame_bytes // 2 if stored.size else None
 
     @property
     def is_one_run(self) -> bool:
         """Whether the blocks lie one behind the other, as a run is stored."""
-        start = self.start
-        return start is None or bool((block_offsets(self.sizes, start) == self.offsets).all())
+        if (start := self.start) is None:
+            return True
+        expected = block_offsets(self.sizes, start, self.shape.frame_bytes)
+        return bool((expected == self.offsets).all())
 
     @property
     def size_bytes(self) -> int:
-        return run_bytes(self.sizes)
+        return run_bytes(self.sizes, self.shape.frame_bytes)
 
 
 def part(shape: LevelShape, values: npt.NDArray[N], placed: Placed) -> npt.NDArray[N]:
@@ -122,7 +125,7 @@ def check_inside(levels: Sequence[BlockArrays], size_bytes: int) -> None:
     for number, level in enumerate(levels):
         ends = level.offsets + level.sizes
         stored = level.sizes > 0
-        outside = stored & ((ends > size_bytes) | (level.offsets < _FRONT_BYTES))
+        outside = stored & ((ends > size_bytes) | (level.offsets < _LEAST_OFFSET))
         if (outside | (~stored & (level.offsets != 0))).any():
             raise BadTiff(f"level {number} has blocks outside the file's {size_bytes} bytes")
 

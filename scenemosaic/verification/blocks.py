@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from scenemosaic.tiff.block_check import Decoder, Undecodable
 from scenemosaic.tiff.layout import LevelShape
-from scenemosaic.tiff.runs import FRAME_BYTES, Sizes, run_bytes
+from scenemosaic.tiff.runs import Sizes, run_bytes
 from scenemosaic.tiff.structure import block_name
 from scenemosaic.verification.reading import Stream
 
@@ -28,26 +28,24 @@ def pass_run(
     are all of it. Without a ``decoder`` blocks are not looked at.
     """
     if decoder is None:
-        return stream.crc(run_bytes(sizes)), []
+        return stream.crc(run_bytes(sizes, shape.frame_bytes)), []
     places = np.arange(sizes.size) if indices is None else indices
     crc, wrong = 0, list[str]()
     for index, size in zip(places.tolist(), sizes.tolist(), strict=True):
         if not size:
             continue
-        framed = stream.take(size + FRAME_BYTES)
+        framed = stream.take(size + shape.frame_bytes)
         crc = zlib.crc32(framed, crc)
         try:
-            _check(framed, decoder, is_mask=index >= shape.image_blocks)
+            block = _unframed(framed) if shape.frame_bytes else framed
+            (decoder.mask if index >= shape.image_blocks else decoder.image)(block)
         except Undecodable as error:
             wrong.append(f"{block_name(shape, index)}: {error}")
     return crc, wrong
 
 
-def _check(framed: bytes, decoder: Decoder, *, is_mask: bool) -> None:
+def _unframed(framed: bytes) -> bytes:
     block = framed[4:-4]
     if framed[:4] != struct.pack("<I", len(block)) or framed[-4:] != block[-4:]:
         raise Undecodable("its leader or trailer is not its own")
-    if is_mask:
-        decoder.mask(block)
-    else:
-        decoder.image(block)
+    return block

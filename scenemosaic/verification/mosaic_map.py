@@ -32,10 +32,11 @@ class Segment:
     start: int
     indices: npt.NDArray[np.int64]
     sizes: Sizes
+    frame_bytes: int
 
     @property
     def size_bytes(self) -> int:
-        return run_bytes(self.sizes)
+        return run_bytes(self.sizes, self.frame_bytes)
 
     @property
     def end(self) -> int:
@@ -101,7 +102,8 @@ class MosaicMap:
             raise BadTiff(f"run {number} of level {level} is torn apart")
         indices = part(arrays.shape, self._numbers[level], placed)
         stored = run.sizes > 0
-        return Segment(level, number, run.start or 0, indices[stored], run.sizes[stored])
+        start, frame = run.start or 0, run.shape.frame_bytes
+        return Segment(level, number, start, indices[stored], run.sizes[stored], frame)
 
     def disagrees(self, number: int, row: Row) -> bool:
         """Whether the mosaic's block sizes in a window are not those of the window's row."""
@@ -147,8 +149,9 @@ class MosaicMap:
         offsets = np.concatenate([level.offsets[level.sizes > 0] for level in self.levels])
         sizes = np.concatenate([level.sizes[level.sizes > 0] for level in self.levels])
         order = np.argsort(offsets)
-        starts = offsets[order].astype(np.int64) - 4
-        ends = starts + sizes[order] + 8
+        frame = self.recipe.frame_bytes
+        starts = offsets[order].astype(np.int64) - frame // 2
+        ends = starts + sizes[order] + frame
         bounds = np.concatenate([[self.front_bytes], ends])
         if (bounds[:-1] != starts).any() or bounds[-1] != size_bytes:
             raise BadTiff("its blocks overlap, or leave bytes that belong to none of them")

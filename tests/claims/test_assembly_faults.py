@@ -21,6 +21,7 @@ from tests.jobs.assembling import (
     is_complete,
     is_create,
     is_part,
+    mosaic_of,
     upload_of,
 )
 from tests.jobs.conftest import committed, noise, s3_place
@@ -82,16 +83,20 @@ def test_the_claim_knows_each_upload_before_its_first_part(
     committed.check(tmp_path)
 
 
-def test_a_single_put_of_ours_lands_during_the_upload(committed: Committed) -> None:
+def test_a_single_put_of_ours_lands_during_the_upload(
+    committed: Committed, noise: Path, tmp_path: Path
+) -> None:
+    theirs = mosaic_of(noise, tmp_path)
+
     def intervene(seen: Request) -> None:
         if is_complete(seen):
             committed.put_by_hand(
-                committed.key, b"theirs", job_id=committed.job_id, write_id="other", digest="d"
+                committed.key, theirs, job_id=committed.job_id, write_id="other", digest="d"
             )
 
     committed.proxy.rule = intervene
     found = committed.assemble("run-1")
-    assert (found.outcome, found.bytes, found.digest) == ("already-present", 6, "d")
+    assert (found.outcome, found.bytes, found.digest) == ("already-present", len(theirs), "d")
     assert len(committed.seen(is_abort)) == 1
     assert committed.place.uploads() == []
     assert len(committed.place.versions()[committed.key]) == 1

@@ -18,8 +18,14 @@ def found(name: str, hours: float = 0, version: str = "v1") -> Found:
     return Found(f"s3://b/{name}", version, moment.isoformat().replace("+00:00", "Z"))
 
 
+def undated(name: str, version: str) -> Found:
+    return Found(f"s3://b/{name}", version, "")
+
+
+versions = st.sampled_from(["v1", "v2"])
 scenes = st.lists(
-    st.builds(found, st.sampled_from("abcdef"), st.integers(0, 48), st.sampled_from(["v1", "v2"])),
+    st.builds(found, st.sampled_from("abcdef"), st.integers(0, 48), versions)
+    | st.builds(undated, st.sampled_from("xyz"), versions),
     unique_by=lambda one: one.source,
 )
 
@@ -49,6 +55,14 @@ def test_the_cursor_forgets_what_lies_behind_the_overlap_and_does_not_start_it_a
     cursor = Cursor().after([old]).after([new])
     assert list(cursor.seen) == [new.source]
     assert cursor.fresh([old, new]) == []
+
+
+def test_what_has_no_time_is_never_forgotten() -> None:
+    one = undated("x", "v1")
+    cursor = Cursor().after([one]).after([found("a"), found("b", 24 * 30)])
+    cursor = load(cursor.dump("w"), "cursor")
+    assert cursor.fresh([one, undated("y", "v1")]) == [undated("y", "v1")]
+    assert cursor.after([found("c", 24 * 60)], [undated("y", "v1")]).fresh([one]) == []
 
 
 def test_a_failed_one_stays_new() -> None:

@@ -29,6 +29,20 @@ def test_a_replaced_file_has_another_version_and_a_moved_one_a_new_time(tmp_path
     assert next(below(str(tmp_path))).version != first.version
 
 
+def test_what_is_no_file_is_refused_and_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "a.tif").write_bytes(b"x")
+    os.mkfifo(tmp_path / "pipe.tif")
+    (tmp_path / "loop.tif").symlink_to("loop.tif")
+    (tmp_path / "nowhere.tif").symlink_to("not there")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tif")).write_bytes(b"x")
+    found = {one.source.rpartition("/")[2]: one.refused for one in below(str(tmp_path))}
+    assert found.pop("a.tif") is None
+    assert "regular" in str(found.pop("pipe.tif"))
+    assert found.pop("loop.tif")
+    assert "UTF-8" in str(found.pop("\\xff.tif"))
+    assert found == {}
+
+
 @pytest.mark.parametrize("prefix", ["https://host/x", "/nowhere/at/all"])
 def test_what_cannot_be_listed_is_refused(prefix: str) -> None:
     with pytest.raises(InputError, match="folder"):

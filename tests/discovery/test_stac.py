@@ -72,8 +72,8 @@ def test_a_catalog_is_walked_and_relative_links_are_resolved(tmp_path: Path) -> 
     ("assets", "named", "reason"),
     [
         ({}, None, "0 raster assets"),
-        ({"r": COG, "g": COG}, None, r"2 raster assets \(g, r\)"),
-        ({"r": COG}, "nir", "no asset 'nir'; it has r"),
+        ({"r": COG, "g": COG}, None, "2 raster assets (g, r)"),
+        ({"r": COG}, "nir", "no asset 'nir', but r"),
     ],
 )
 def test_an_asset_that_is_not_clear_is_refused(
@@ -84,17 +84,66 @@ def test_an_asset_that_is_not_clear_is_refused(
     for key, media in assets.items():
         made.add_asset(key, pystac.Asset(f"s3://b/{key}.tif", media_type=media))
     place = write(tmp_path / "item.json", made.to_dict())
-    with pytest.raises(InputError, match=f"scene-7 has {reason}"):
-        list(search(Search(place, asset=named)))
+    (found,) = search(Search(place, asset=named))
+    assert found.refused is not None
+    assert found.refused.startswith(f"item scene-7 of {place}: it has {reason}")
 
 
 @pytest.mark.parametrize("href", ["ftp://host/a.tif", "s3://user:secret@b/a.tif"])
 def test_a_link_that_no_source_may_be_is_refused(tmp_path: Path, href: str) -> None:
     made = item("a")
     made.assets["visual"].href = href
-    with pytest.raises(InputError) as caught:
-        list(search(Search(write(tmp_path / "item.json", made.to_dict()))))
-    assert "secret" not in str(caught.value)
+    (found,) = search(Search(write(tmp_path / "item.json", made.to_dict())))
+    assert found.refused
+    assert "secret" not in repr(found)
+
+
+BAD: list[Any] = [
+    None,
+    "item",
+    [],
+    {},
+    {"type": "Feature", "id": 7},
+    item("bad").to_dict() | {"properties": None},
+    item("bad").to_dict() | {"properties": {"datetime": "last week"}},
+    item("bad").to_dict() | {"assets": []},
+    item("bad").to_dict() | {"assets": {"visual": {"type": COG}}},
+    item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": 7}}},
+    item("bad").to_dict() | {"assets": {"visual": {"type": 7, "href": "/a.tif"}}},
+    item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": "s3://b/" + "a" * 2000}}},
+    item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": "a.tif"}}},
+    item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": "/a\0.tif"}}},
+    item("bad").to_dict() | {"links": [7]},
+    item("bad").to_dict() | {"stac_version": ["1"]},
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
+def test_an_item_that_is_none_stops_no_other(tmp_path: Path, bad: Any) -> None:
+    features = [item("a").to_dict(), bad, item("b").to_dict()]
+    place = write(tmp_path / "x.json", {"type": "FeatureCollection", "features": features})
+    first, refused, last = search(Search(place))
+    assert (first.source, last.source) == ("s3://scenes/a.tif", "s3://scenes/b.tif")
+    assert refused.refused is not None
+    assert refused.refused.startswith(("item bad of ", "item number 2 of "))
+    assert refused.version, "what is changed is looked at again"
+    assert list(search(Search(place)))[1] == refused
+
+
+def test_a_catalog_s_broken_item_stops_no_other(tmp_path: Path) -> None:
+    catalog = pystac.Catalog("c", "of scenes")
+    for name in ("a", "b", "gone", "text", "nested"):
+        catalog.add_item(item(name))
+    catalog.normalize_and_save(str(tmp_path), pystac.CatalogType.SELF_CONTAINED)
+    (tmp_path / "gone" / "gone.json").unlink()
+    (tmp_path / "text" / "text.json").write_text("no JSON")
+    nested = pystac.Catalog("d", "no item").to_dict()
+    write(tmp_path / "nested" / "nested.json", nested)
+    found = list(search(Search(str(tmp_path / "catalog.json"))))
+    assert [one.source for one in found[:2]] == ["s3://scenes/a.tif", "s3://scenes/b.tif"]
+    for one, name in zip(found[2:], ("gone", "text", "nested"), strict=True):
+        assert one.refused is not None
+        assert f"{name}.json" in one.refused
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"type": "Feature"}', '{"type": "Polygon"}'])

@@ -28,6 +28,7 @@ from tests.faults.wire import (
 )
 
 _CHUNK = 1 << 16
+_LOOK_S = 0.02
 _XML = "<?xml version='1.0'?><Error><Code>{code}</Code><Message>fault proxy</Message></Error>"
 _JSON = '{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"fault proxy"}}'
 
@@ -43,6 +44,7 @@ class Fault(enum.Enum):
     CUT_REPLY = "forwarded; half of the reply comes, then the connection ends"
     CUT_REQUEST = "half of the body is forwarded, then both connections end"
     HOLD = "not forwarded before release(); the client sees a reset at once"
+    PAUSE = "kept waiting, client and all, until the rule says something else of it"
     REFUSE_409 = "not forwarded; answered by 409 ConditionalRequestConflict"
     REFUSE_503 = "not forwarded; answered by 503 SlowDown"
     REFUSE_403 = "not forwarded; answered by 403 AccessDenied"
@@ -184,6 +186,9 @@ class Proxy:
         request.fault = fault = self.rule(request)
         with self._lock:
             self._seen.append(request)
+        while fault is Fault.PAUSE:
+            await asyncio.sleep(_LOOK_S)
+            request.fault = fault = self.rule(request)
         if isinstance(fault, float | int):
             await asyncio.sleep(fault)
         if fault in _REFUSALS:
@@ -238,6 +243,8 @@ class Proxy:
         up_reader, up_writer = await asyncio.open_connection(*self._upstream, limit=1 << 20)
         up_writer.write(upstream_head(request, expect=True))
         pump = asyncio.ensure_future(_pump(request, fault, reader, up_writer))
+        # A client that died in the middle of its request gets no answer, and nobody waits for one.
+        pump.add_done_callback(lambda done: _has_failed(done) and up_writer.close())
         try:
             if fault is Fault.CUT_REQUEST:
                 await pump
@@ -289,6 +296,10 @@ class Proxy:
             writer.write(_replacement(request, fault))
             return True
         return False
+
+
+def _has_failed(task: "asyncio.Task[None]") -> bool:
+    return not task.cancelled() and task.exception() is not None
 
 
 async def _pump(

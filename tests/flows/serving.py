@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND_S = 280.0
 END_S = 30
 RECORDS_S = 120.0
+BUSY = 503
 _FLUSH = ("TASK_RUN_RECORDER", "EVENT_PERSISTER")
 
 
@@ -38,9 +40,12 @@ class Answer:
         return value
 
 
-def start_prefect(folder: Path, *, pages: bool = False) -> Server:
-    """``prefect server start`` with a home of its own and quick records, and with its pages."""
-    port = servers.free_port()
+def start_prefect(folder: Path, *, pages: bool = False, port: int | None = None) -> Server:
+    """``prefect server start`` with a home of its own and quick records, and with its pages.
+
+    ``port`` is that of a server which ended, and now starts again on what it knew.
+    """
+    port = port or servers.free_port()
     env = {
         "PREFECT_HOME": str(folder / "home"),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -113,14 +118,31 @@ def run_command(
     return finish(start_command(arguments, folder, extra))
 
 
-def api(url: str, path: str, body: Mapping[str, object]) -> list[dict[str, Any]]:
-    """The answer of one of the API's filters."""
-    request = urllib.request.Request(
-        f"{url}/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+def request(
+    url: str, path: str, body: Mapping[str, object] | None = None, method: str | None = None
+) -> Any:
+    """The API's answer; a body is posted. SQLite may be busy: then it is asked again."""
+    asked = urllib.request.Request(
+        f"{url}/{path}",
+        None if body is None else json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+        method=method,
     )
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=30) as answer:
-        found = json.loads(answer.read())
+    end = time.monotonic() + RECORDS_S
+    while True:
+        try:
+            with opener.open(asked, timeout=60) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            if error.code != BUSY or time.monotonic() > end:
+                raise
+        time.sleep(0.5)
+
+
+def api(url: str, path: str, body: Mapping[str, object]) -> list[dict[str, Any]]:
+    """The answer of one of the API's filters."""
+    found = request(url, path, body)
     assert isinstance(found, list)
     return found
 

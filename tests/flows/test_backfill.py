@@ -81,6 +81,15 @@ def test_a_bad_scene_is_a_row_and_stops_no_other(scenes: list[Found], root: Path
     assert (report.state, report.exit_code) == ("Incomplete", 3)
 
 
+def test_what_was_refused_where_it_was_found_is_a_row(scenes: list[Found], root: Path) -> None:
+    refused = Found("item x of https://stac/", "v", "", refused="item x of https://stac/: no asset")
+    launcher = Fake()
+    row, other = run([refused, scenes[0]], root, launcher).rows
+    assert (row.scene, row.state, row.job_id) == (refused.source, "BadInput", None)
+    assert (row.detail, row.exit_code) == (refused.refused, 2)
+    assert (other.state, len(launcher.launched)) == ("Mosaicked", 1)
+
+
 def test_a_dry_run_starts_nothing(scenes: list[Found], root: Path) -> None:
     launcher = Fake()
     report = run(scenes, root, launcher, dry_run=True)

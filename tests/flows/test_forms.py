@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from prefect.utilities.schema_tools.validation import ValidationError, validate
 
+from flows.backfill import backfill_scenes
 from flows.deployment_table import TABLE, Entry
 from flows.serving import flow_of
 
@@ -37,6 +39,56 @@ def test_every_field_says_what_it_is(entry: Entry) -> None:
         assert value.get("title"), name
         if "$ref" not in str(value) or "." not in name:
             assert value.get("description"), name
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_group_is_called_as_people_call_it(entry: Entry) -> None:
+    for name, model in parameters(entry)["definitions"].items():
+        assert model["title"] != name
+
+
+SCENES = {"scenes": ["/a.tif"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"recipe": {"window": 3}}, "'recipe.window'. Failure reason: 3 is less than"),
+        ({"recipe": {"compress": "rar"}}, "'recipe.compress'. Failure reason: 'rar' is not one of"),
+        ({"recipe": {"colour": 1}}, "'recipe'. Failure reason: Additional properties"),
+        ({"scenes": {"scenes": ["https://h/a?s=1"]}}, "'scenes.scenes[0]'. Failure reason: "),
+        ({"scenes": {"stac": "https://h/?s=1"}}, "leave user, password and query out"),
+        ({"scenes": {"prefix": "s3://me:secret@b/"}}, "leave user, password and query out"),
+        ({"to": "az://c/x?sig=1"}, "'to'. Failure reason: "),
+        ({"manifest": "postgresql://me:secret@h/x"}, "save it in a Secret block"),
+        ({"manifest": "postgresql://me@h/x?sslmode=require&password=x"}, "in a Secret block"),
+    ],
+)
+def test_the_server_names_the_field(given: dict[str, Any], said: str) -> None:
+    """As Prefect's server checks what a form sends, and so does the flow."""
+    (entry,) = [one for one in TABLE if "backfill" in one.entrypoint]
+    with pytest.raises(ValidationError) as caught:
+        validate({"scenes": SCENES, **given}, parameters(entry), raise_on_error=True)
+    assert said in str(caught.value)
+    state = backfill_scenes.fn(**{"scenes": SCENES, **given})
+    assert state.name == "BadInput"
+    assert "secret@" not in str(state.message)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"recipe": {}},
+        {"recipe": {"window": None, "level": 6}},
+        {"scenes": {"scenes": ["s3://b/a?b@c.tif", "https://h/a@b.tif", "/a?b@c"]}},
+        {"to": None, "manifest": None, "scenes": {"prefix": "/a", "stac": None}},
+        {"manifest": "postgresql+psycopg://me@h/x?sslmode=require"},
+        {"manifest": "sqlite:////data/m.db?timeout=60"},
+    ],
+)
+def test_the_server_takes_what_fits(given: dict[str, Any]) -> None:
+    (entry,) = [one for one in TABLE if "backfill" in one.entrypoint]
+    validate({"scenes": SCENES, **given}, parameters(entry), raise_on_error=True)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

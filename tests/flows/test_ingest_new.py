@@ -28,6 +28,7 @@ from scenemosaic.discovery.schedule import Schedule
 from scenemosaic.errors import Contended, InputError, PermanentStoreError
 from scenemosaic.job import JobSpec, Run
 from tests.flows.scenes import BLOCK, make_scene
+from tests.plan.web import serving
 
 pytestmark = pytest.mark.usefixtures("harness")
 NAME = "nightly"
@@ -281,8 +282,59 @@ def test_a_stac_catalog_s_new_items(folder: Path, root: Path, tmp_path: Path) ->
     assert mosaics(root) == 3
 
 
-def item(path: Path, number: int) -> dict[str, object]:
-    asset = {"href": str(path), "type": "image/tiff; application=geotiff", "roles": ["data"]}
+@pytest.mark.usefixtures("prefect")
+def test_an_unusable_item_is_reported_once_and_passed(
+    folder: Path, root: Path, tmp_path: Path
+) -> None:
+    bad: list[Any] = [
+        item(folder / "0.tif", 0) | {"id": "empty", "assets": {}},
+        item(folder / "0.tif", 1)
+        | {"id": "ftp", "assets": {"image": TIFF | {"href": "ftp://h/a"}}},
+        {"id": "none"},
+        item(folder / "gone.tif", 2),
+    ]
+    catalog = tmp_path / "items.json"
+    good = item(folder / "1.tif", 1)
+    catalog.write_text(json.dumps({"type": "FeatureCollection", "features": [*bad, good]}))
+    state = state_of(folder, root, prefix=None, stac=str(catalog))
+    rows = {row.scene: row for row in report_of(state).rows}
+    assert (state.name, state.is_completed(), mosaics(root)) == ("Ingested", True, 1)
+    assert rows.pop(str(folder / "1.tif")).state == "Mosaicked"
+    assert {(row.state, row.job_id) for row in rows.values()} == {("BadInput", None)}
+    assert rows[f"item ftp of {catalog}"].detail.startswith(f"item ftp of {catalog}: ftp://")
+    assert len(rows) == len(bad)
+    assert ingest(folder, root, prefix=None, stac=str(catalog)).rows == ()
+
+    bad[0] |= {"assets": {"image": TIFF | {"href": str(folder / "0.tif")}}}
+    catalog.write_text(json.dumps({"type": "FeatureCollection", "features": [*bad, good]}))
+    (mended,) = ingest(folder, root, prefix=None, stac=str(catalog)).rows
+    assert (mended.scene, mended.state) == (str(folder / "0.tif"), "Mosaicked")
+
+
+def test_a_scene_that_no_record_may_name_is_passed(
+    folder: Path, root: Path, tmp_path: Path, prefect: Prefect
+) -> None:
+    def launch(launch: Launch) -> Started:
+        launch.parameters()
+        raise AssertionError("it has none")
+
+    prefect.start = launch  # type: ignore[method-assign]
+    with serving(folder) as url:
+        signed = {"image": TIFF | {"href": f"{url}/0.tif?X-Amz-Signature=hunter2"}}
+        catalog = tmp_path / "items.json"
+        features = [item(folder / "0.tif", 0) | {"assets": signed}]
+        catalog.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+        (row,) = (report := ingest(folder, root, prefix=None, stac=str(catalog))).rows
+    assert (row.state, row.job_id, report.state) == ("BadInput", None, "Ingested")
+    assert "signed URL" in row.detail
+    assert "hunter2" not in repr(report)
+    assert "hunter2" not in (root / keys.ingest_key(NAME)).read_text()
+
+
+TIFF = {"type": "image/tiff; application=geotiff", "roles": ["data"]}
+
+
+def item(path: Path, number: int) -> dict[str, Any]:
     return {
         "type": "Feature",
         "stac_version": "1.0.0",
@@ -290,7 +342,7 @@ def item(path: Path, number: int) -> dict[str, object]:
         "properties": {"datetime": f"2024-05-0{number + 1}T10:00:00Z"},
         "geometry": None,
         "links": [],
-        "assets": {"image": asset},
+        "assets": {"image": TIFF | {"href": str(path)}},
     }
 
 

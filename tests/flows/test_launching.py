@@ -14,7 +14,7 @@ from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Sched
 
 from blocks.mosaic_recipe import RecipeFields
 from flows import launching
-from flows.launch import Launch, Where
+from flows.launch import Launch, Unrecordable, Where
 from flows.launching import Deployed
 from flows.scene_jobs import SceneJob, plan_found
 from flows.server import PrefectUnavailable
@@ -121,6 +121,20 @@ def test_a_signed_url_never_becomes_a_parameter(launch: Launch, job: SceneJob) -
     signed = replace(job.spec, locations=("https://h/a.tif?X-Amz-Signature=hunter2",))
     with pytest.raises(InputError, match="signed URL") as caught:
         replace(launch, scene=replace(job, spec=signed)).parameters()
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        Where("s3://me:hunter2@b/root"),
+        Where("/r", "postgresql://me:hunter2@h/x"),
+        Where("/r", "postgresql://h/x?password=hunter2"),
+    ],
+)
+def test_a_password_never_becomes_a_parameter(launch: Launch, where: Where) -> None:
+    with pytest.raises(Unrecordable) as caught:
+        replace(launch, where=where).parameters()
     assert "hunter2" not in str(caught.value)
 
 

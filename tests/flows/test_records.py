@@ -32,10 +32,12 @@ def test_two_runs_of_one_job_at_once(scene: Path, tmp_path: Path, prefect_server
     assert {flow["state_type"] for flow in flows} == {"COMPLETED"}
     assert {flow["state_name"] for flow in flows} <= {"Mosaicked", "AlreadyMosaicked"}
     assert [flow["run_count"] for flow in flows] == [1] * AT_ONCE
+    assert [flow["tags"] for flow in flows] == [["scenemosaic"]] * AT_ONCE
     # Each window was committed by a task run of its own, and somebody assembled.
     runs = finished_task_runs(prefect_server, flows, WINDOWS + 1)
     assert {run["state_type"] for run in runs} == {"COMPLETED"}
     assert {run["run_count"] for run in runs} == {1}
+    assert {tag for run in runs for tag in run["tags"]} == set(), "each would ask for a slot"
 
 
 def test_refusals_alone_are_completed_task_runs(

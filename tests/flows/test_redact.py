@@ -1,8 +1,11 @@
 """What may be shown: no user, no password, no signature."""
 
+import pickle
+
 import pytest
 
 from flows.redact import public_manifest, public_source
+from scenemosaic.errors import PermanentStoreError
 
 
 @pytest.mark.parametrize(
@@ -31,3 +34,9 @@ def test_manifest(url: str, shown: str) -> None:
 )
 def test_source(source: str, shown: str) -> None:
     assert public_source(source) == shown
+
+
+def test_no_error_repeats_user_and_password() -> None:
+    error = PermanentStoreError("no answer from http://ann:S3c@ret@host:9000/b?x of s3://b/a@b.tif")
+    for text in (str(error), repr(error), str(pickle.loads(pickle.dumps(error)))):
+        assert "no answer from http://…@host:9000/b?x of s3://b/a@b.tif" in text

@@ -1,8 +1,7 @@
 """``scenemosaic serve`` on a real server: what is served runs, twice and without a second copy."""
 
-import json
 import time
-import urllib.request
+import urllib.error
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,17 @@ import pytest
 from flows.deployment_table import TABLE
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
-from tests.flows.serving import COMMAND_S, api, flow_runs, objects, run_command, served
+from tests.flows.serving import (
+    COMMAND_S,
+    api,
+    flow_runs,
+    objects,
+    request,
+    run_command,
+    served,
+)
 
 pytestmark = pytest.mark.slow
-
-
-def post(url: str, path: str, body: dict[str, Any], method: str = "POST") -> Any:
-    request = urllib.request.Request(
-        f"{url}/{path}",
-        json.dumps(body).encode(),
-        {"Content-Type": "application/json"},
-        method=method,
-    )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=60) as answer:
-        return json.loads(answer.read() or b"null")
 
 
 def deployments(url: str) -> dict[str, dict[str, Any]]:
@@ -35,7 +30,7 @@ def deployments(url: str) -> dict[str, dict[str, Any]]:
 
 
 def start(url: str, flow: str, parameters: dict[str, Any]) -> str:
-    made = post(
+    made = request(
         url, f"deployments/{deployments(url)[flow]['id']}/create_flow_run",
         {"parameters": parameters, "state": {"type": "SCHEDULED"}},
     )  # fmt: skip
@@ -79,6 +74,10 @@ def test_a_backfill_twice(tmp_path: Path, prefect_server: str) -> None:
         assert (again["state_name"], again["state_type"]) == ("AlreadyMosaicked", "COMPLETED")
         refused = ended(url, start(url, "backfill_scenes", given | {"store": "too"}))
         assert (refused["state_name"], refused["state_type"]) == ("BadInput", "FAILED")
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            start(url, "backfill_scenes", given | {"recipe": {"window": 3}})
+        assert caught.value.code == 409
+        assert "recipe.window" in caught.value.read().decode()
         _turn_on(url)
 
     assert objects(root) == before, "the second one wrote nothing"
@@ -104,7 +103,7 @@ def _turn_on(url: str) -> None:
     watch = deployments(url)["watch_ledger"]
     (schedule,) = watch["schedules"]
     assert not schedule["active"]
-    post(
+    request(
         url, f"deployments/{watch['id']}/schedules/{schedule['id']}", {"active": True}, "PATCH"
     )  # fmt: skip
 

@@ -144,6 +144,17 @@ class Committed:
         assert_valid_cog(path)
 
 
+def mosaic_of(source: Path, folder: Path) -> bytes:
+    """The bytes of the job's mosaic, made on a local root."""
+    spec = job.plan_job([str(source)], str(folder / "root"), None, PlanOptions(window=WINDOW))
+    run = job.Run("local", "local")
+    job.prepare(spec)
+    job.publish_plan(spec, run)
+    job.commit_windows(spec, job.missing_windows(spec), run)
+    job.assemble(spec, run)
+    return (folder / "root" / keys.mosaic_key(spec.plan.job_id)).read_bytes()
+
+
 def commit_all(place: Place, source: Path) -> str:
     """Commit every window of a job; the job's ID. The environment leads to the place."""
     spec = job.plan_job([str(source)], place.root, place.manifest, PlanOptions(window=WINDOW))

@@ -78,7 +78,7 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ),
     ("flows.streams", "open_closed_streams", "os.open for writing"): "/dev/null",
     ("flows.streams", "open_closed_streams", "open with mode 'w'"): "/dev/null, opened just before",
-    ("flows.streams", "_drop", "os.open for writing"): "/dev/null",
+    ("flows.streams", "drop", "os.open for writing"): "/dev/null",
     ("flows.temporary_server", "_copied", "shutil.copyfile"): (
         "the temporary server's own home, made by this process"
     ),

@@ -27,11 +27,10 @@ def test_a_backfill_from_the_form(tmp_path_factory: pytest.TempPathFactory) -> N
         with opened(program, server.url) as page:
             _wrong_then_right(page, folder, root)
             _ended(page, "Backfilled")
+            backfill = page.url
             _sees_the_backfill(page, "Mosaicked", "written, 0 already there")
             picture(page, "backfill.png")
-            runs = flow_runs(f"{server.url}/api", root)
-            scene = next(run for run in runs if run["name"].startswith("north.tif →"))
-            _sees_the_scene(page, f"/v2/runs/flow-run/{scene['id']}")
+            _sees_the_scene(page, _linked_run(page, backfill, "north.tif"))
             before = _standing(root)
             _filled(page, folder, root).start()
             _ended(page, "AlreadyMosaicked")
@@ -50,7 +49,6 @@ def _filled(page: Page, folder: Path, root: Path) -> Form:
     form = Form(page, "backfill-scenes")
     form.add("Scenes", [str(folder / name) for name in SCENES])
     form.fill("to", str(root), kind="str")
-    form.choose("recipe", "RecipeFields")
     form.fill("Window", "128", kind="int")
     form.fill("Block", "64", kind="int")
     return form
@@ -79,12 +77,21 @@ def _ended(page: Page, state: str) -> None:
 
 
 def _sees_the_backfill(page: Page, state: str, what: str) -> None:
-    artifact(page, page.url, "backfill")
+    artifact(page, page.url, "backfill$")
     for name, (_, windows) in SCENES.items():
         row = page.get_by_role("row").filter(has_text=name)
         expect(row.get_by_role("cell", name=state, exact=True)).to_be_visible()
         expect(row).to_contain_text(what)
         expect(row.get_by_role("cell", name=str(windows), exact=True)).to_be_visible()
+
+
+def _linked_run(page: Page, backfill: str, scene: str) -> str:
+    """The page of a scene's run, to which the backfill leads."""
+    artifact(page, backfill, "backfill-runs")
+    page.get_by_test_id("markdown-display").get_by_role("link", name=scene).click()
+    expect(page).to_have_url(re.compile("/v2/runs/flow-run/"))
+    expect(page.locator("main").get_by_text(f"{scene} →").first).to_be_visible()
+    return page.url
 
 
 def _sees_the_scene(page: Page, run: str) -> None:

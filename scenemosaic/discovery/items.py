@@ -1,0 +1,131 @@
+"""One STAC item's scene, or why it has none: others write what they like."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import requests
+from pystac import Asset, Item, STACError, STACTypeError
+from pystac_client.exceptions import APIError
+
+from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
+from scenemosaic.errors import InputError
+from scenemosaic.locations import canonical_location
+
+_RASTERS: Final = ("image/tiff", "image/jp2", "image/vnd.stac.geotiff")
+# What pystac raises for what is no item.
+_UNUSABLE: Final = (STACError, STACTypeError, KeyError, TypeError, ValueError, AttributeError)
+_GONE: Final = range(400, 500)
+_TOO_MANY: Final = 429
+_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An item that nobody has looked at. ``name`` is its ID, or what led to it, and the place."""
+
+    name: str
+    read: Callable[[], Item]
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+def scene_of(offer: Offer, asset: str | None, is_wanted: Callable[[Item], bool]) -> Found | None:
+    """The item's scene, or its refusal; None where it is not wanted.
+
+    Raises what says that the place itself cannot be read: APIError, a connection's errors.
+    """
+    try:
+        item = offer.read()
+        return _found(item, asset) if is_wanted(item) else None
+    except InputError as error:
+        return _refused(offer, str(error))
+    except APIError as error:
+        status = getattr(error, "status_code", None) or 0
+        if status not in _GONE or status == _TOO_MANY:
+            raise
+        return _refused(offer, f"the item cannot be read: its place answered {status}")
+    except (requests.ConnectionError, requests.Timeout):
+        raise
+    except (*_UNUSABLE, OSError) as error:  # a link that leads nowhere
+        return _refused(offer, f"it is no STAC item ({type(error).__name__}: {error!s:.200})")
+
+
+def _refused(offer: Offer, reason: str) -> Found:
+    """Under a version that changes as soon as anything in it does."""
+    digest = hashlib.sha256(json.dumps(offer.raw, sort_keys=True).encode()).hexdigest()
+    return Found(offer.name, digest[:32], _any_time(offer.raw), refused=f"{offer.name}: {reason}")
+
+
+def _any_time(raw: Mapping[str, Any]) -> str:
+    given = raw.get("properties")
+    properties = given if isinstance(given, Mapping) else {}
+    for name in ("updated", "created", "datetime"):
+        try:
+            moment = datetime.fromisoformat(str(properties.get(name)))
+        except ValueError:
+            continue
+        return _rfc3339(moment)
+    return ""
+
+
+def item_name(raw: object, number: int) -> str:
+    """What an item is called in messages."""
+    said = raw.get("id") if isinstance(raw, Mapping) else None
+    return f"item {said:.{_SHOWN}}" if isinstance(said, str) and said else f"item number {number}"
+
+
+def _found(item: Item, name: str | None) -> Found:
+    href = _asset(item, name).get_absolute_href()
+    if href is None:
+        raise InputError("its link is relative, and no link of its own says to what")
+    if len(href) > MOST_SOURCE_CHARS:
+        raise InputError(f"its link has {len(href)} characters, more than {MOST_SOURCE_CHARS}")
+    source = canonical_location(href)
+    common = item.common_metadata
+    seen = common.updated or common.created or span(item)[0]
+    when = _rfc3339(seen) if seen else ""
+    taken = in_utc(item.datetime)
+    return Found(source, when or item.id, when, _rfc3339(taken) if taken else None)
+
+
+def _asset(item: Item, name: str | None) -> Asset:
+    if name is not None:
+        if name not in item.assets:
+            raise InputError(f"it has no asset {name!r}, but {', '.join(sorted(item.assets))}")
+        return item.assets[name]
+    rasters = {key: one for key, one in item.assets.items() if _is_raster(one)}
+    if len(rasters) != 1:
+        raise InputError(
+            f"it has {len(rasters)} raster assets ({', '.join(sorted(rasters))}); "
+            "name the one that is the scene"
+        )
+    return next(iter(rasters.values()))
+
+
+def _is_raster(asset: Asset) -> bool:
+    media = (asset.media_type or "").partition(";")[0].strip().lower()
+    return media in _RASTERS and not {"thumbnail", "overview"} & set(asset.roles or ())
+
+
+def span(item: Item) -> tuple[datetime | None, datetime | None]:
+    """From when to when the item's scene was taken, in UTC, as far as it says so."""
+    if item.datetime is not None:
+        moment = in_utc(item.datetime)
+        return moment, moment
+    common = item.common_metadata
+    return in_utc(common.start_datetime), in_utc(common.end_datetime)
+
+
+def in_utc(moment: datetime | None) -> datetime | None:
+    """The same moment; one without a zone is UTC's."""
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _rfc3339(moment: datetime) -> str:
+    given = in_utc(moment) or moment
+    return given.isoformat(timespec="seconds").replace("+00:00", "Z")
