@@ -6,7 +6,7 @@ from typing import Any
 
 from flows.parameters import Mode, fields_of
 from flows.recordable import LOCATION, MANIFEST
-from flows.redact import public_source
+from flows.redact import public_manifest, public_source
 from flows.run_names import process_name
 from flows.scene_jobs import SceneJob
 from scenemosaic import keys
@@ -39,10 +39,11 @@ class Launch:
     def key(self) -> str:
         """What a run is known by. Prefect keeps keys for a flow, whatever its deployment, so
 
-        that the root is part of it: the same scene may go to two of them.
+        that root and manifest are part of it: the same scene may go to two of them.
         """
         spec = self.scene.spec
-        return f"{keys.partition(spec.plan.job_id, spec.root)}-{self.mode}-{self.attempt}"
+        place = f"{spec.root} {public_manifest(spec.manifest)}"
+        return f"{keys.partition(spec.plan.job_id, place)}-{self.mode}-{self.attempt}"
 
     @property
     def name(self) -> str:

@@ -60,6 +60,11 @@ def preview_key(job_id: str, revision: int = 0) -> str:
     return revision_key(job_id, revision, PREVIEW_FILE)
 
 
+def stage_key(job_id: str, digest: str) -> str:
+    """An object that a large mosaic is put together from; ``digest`` is of what it is made of."""
+    return f"stages/{job_id}/{digest}.part"
+
+
 def item_key(job_id: str) -> str:
     return f"mosaics/{job_id}/item.json"
 
@@ -134,10 +139,10 @@ def claim_partition(job_id: str, root_uri: str) -> str:
 
 
 def job_of(key: str) -> str | None:
-    """The job that a key below ``mosaics/`` belongs to, or None."""
+    """The job whose assembly writes a key below ``mosaics/`` or ``stages/``, or None."""
     first, _, rest = key.partition("/")
     job_id = rest.partition("/")[0]
-    return job_id if first == "mosaics" and _JOB_ID.fullmatch(job_id) else None
+    return job_id if first in ("mosaics", "stages") and _JOB_ID.fullmatch(job_id) else None
 
 
 def probe_prefix(token: str) -> str:

@@ -9,6 +9,7 @@ from scenemosaic.held import Held
 from scenemosaic.mosaic.stitch import Stitched
 from scenemosaic.published import mosaic_name, standing
 from scenemosaic.session import JobSpec, Run, Session
+from scenemosaic.staging import in_few_pieces
 from scenemosaic.stores.port import Announces, IfAbsent, ObjectInfo, Store
 
 
@@ -77,10 +78,17 @@ def _put(
         digest=wanted.stitched.digest,
         rows_sha256=wanted.rows_sha256,
     )
+    store = _announcing(session.store, held)
+
+    def made(stage: Committed) -> None:
+        if (held is not None and not held.fresh) or stage.counters["ambiguous"]:
+            uploads.end_others(session.store, stage.stored.key)
+
+    pieces = in_few_pieces(session, spec, run, store, wanted.stitched.segments, made)
     return commit_composed(
-        _announcing(session.store, held),
+        store,
         keys.mosaic_key(spec.plan.job_id, revision),
-        wanted.stitched.segments,
+        pieces,
         IfAbsent(),
         keys.TIFF_CONTENT_TYPE,
         metadata,

@@ -59,7 +59,7 @@ def _deny(
 
 
 def lifecycle(root: Root) -> Mapping[str, object] | None:
-    """S3's rule that ends incomplete multipart uploads under the root after seven days.
+    """S3's rules that end incomplete multipart uploads under the root, and expire stages.
 
     None for other stores. No rule expires versions: they are what a restore and
     ``--strict-history`` look at.
@@ -73,6 +73,13 @@ def lifecycle(root: Root) -> Mapping[str, object] | None:
                 "Status": "Enabled",
                 "Filter": {"Prefix": f"{root.prefix}/" if root.prefix else ""},
                 "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": ABORT_DAYS},
-            }
+            },
+            {
+                "ID": "scenemosaic-expire-stages",
+                "Status": "Enabled",
+                "Filter": {"Prefix": f"{root.prefix}/stages/" if root.prefix else "stages/"},
+                "Expiration": {"Days": ABORT_DAYS},
+                "NoncurrentVersionExpiration": {"NoncurrentDays": 1},
+            },
         ]
     }

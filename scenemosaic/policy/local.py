@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from scenemosaic.roots import Root
 
 USER, GROUP = "scenemosaic", "scenemosaic"
-_PRIVATE, _PUBLIC = ("audit", "jobs", "ledger", "tiles"), "mosaics"
+_PRIVATE, _PUBLIC = ("audit", "jobs", "ledger", "stages", "tiles"), "mosaics"
 _PRIVATE_MODE, _PUBLIC_MODE = "2770", "2775"
 # Hidden checksums and locks, which say as much as what they belong to.
 _HIDDEN = ".scenemosaic"

@@ -48,8 +48,8 @@ class RowNeed:
 
 
 EVERYTHING = "*"
-AUDIT, JOBS, LEDGER, TILES, MOSAICS = (
-    f"{name}/*" for name in ("audit", "jobs", "ledger", "tiles", "mosaics")
+AUDIT, JOBS, LEDGER, TILES, MOSAICS, STAGES = (
+    f"{name}/*" for name in ("audit", "jobs", "ledger", "tiles", "mosaics", "stages")
 )
 ITEMS = "mosaics/*/item.json"
 PLANS = "jobs/*/plan.json"
@@ -61,7 +61,7 @@ OWN_PROBES = "preflight/*"
 LEDGER_PROBE = "ledger/preflight-*"
 
 # Nobody who is not signed in reads these, and nobody at all deletes those.
-PRIVATE = (AUDIT, JOBS, LEDGER, TILES)
+PRIVATE = (AUDIT, JOBS, LEDGER, STAGES, TILES)
 KEPT = (AUDIT, JOBS, LEDGERS, TILES, MOSAICS)
 
 _ASKS_ONCE = (
@@ -78,17 +78,17 @@ NEEDS: Mapping[Role, tuple[Need, ...]] = {
         Need(Verb.CREATE, (AUDIT, JOBS, TILES)),
     ),
     Role.ASSEMBLER: (
-        Need(Verb.READ, (AUDIT, JOBS, MOSAICS, TILES)),
+        Need(Verb.READ, (AUDIT, JOBS, MOSAICS, STAGES, TILES)),
         Need(Verb.LIST_VERSIONS, (EVERYTHING,)),
-        Need(Verb.CREATE, (AUDIT, MOSAICS)),
-        Need(Verb.SEND_PARTS, (MOSAICS,)),
+        Need(Verb.CREATE, (AUDIT, MOSAICS, STAGES)),
+        Need(Verb.SEND_PARTS, (MOSAICS, STAGES)),
     ),
     Role.REPAIRER: (
-        Need(Verb.READ, (AUDIT, JOBS, MOSAICS, TILES)),
+        Need(Verb.READ, (AUDIT, JOBS, MOSAICS, STAGES, TILES)),
         Need(Verb.LIST_VERSIONS, (EVERYTHING,)),
-        Need(Verb.CREATE, (AUDIT, MOSAICS, PLANS, TILES)),
+        Need(Verb.CREATE, (AUDIT, MOSAICS, PLANS, STAGES, TILES)),
         Need(Verb.REPLACE, (ITEMS, PLANS, TILES)),
-        Need(Verb.SEND_PARTS, (MOSAICS,)),
+        Need(Verb.SEND_PARTS, (MOSAICS, STAGES)),
     ),
     Role.PUBLISHER: (
         Need(Verb.READ, (AUDIT, JOBS, LEDGERS, MOSAICS)),
@@ -102,7 +102,7 @@ NEEDS: Mapping[Role, tuple[Need, ...]] = {
         Need(Verb.CREATE, (AUDIT, OWN_PROBES, TILES)),
         Need(Verb.REPLACE, (LEDGERS, OWN_PROBES)),
         Need(Verb.SEND_PARTS, (OWN_PROBES,)),
-        Need(Verb.END_UPLOADS, (MOSAICS,)),
+        Need(Verb.END_UPLOADS, (MOSAICS, STAGES)),
         Need(Verb.PROBE, (LEDGER_PROBE,)),
         Need(Verb.DELETE, (LEDGER_PROBE, OWN_PROBES)),
     ),

@@ -196,6 +196,14 @@ class Announces(Protocol):
 
 
 @runtime_checkable
+class Stages(Protocol):
+    """Stores that make one object of a limited number of pieces."""
+
+    def stages(self, segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
+        """The segments in order, alone or as several runs that have to be one object first."""
+
+
+@runtime_checkable
 class Store(Head, Get, Put, Compose, List, Protocol):
     """All verbs together, with the canonical URI of the root and its capabilities."""
 

@@ -25,7 +25,7 @@ from scenemosaic.stores.port import (
 from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_multipart import Multipart
-from scenemosaic.stores.s3_parts import UploadPart, plan_parts
+from scenemosaic.stores.s3_parts import S3_LIMITS, Limits, UploadPart, in_stages, plan_parts
 from scenemosaic.stores.s3_probes import S3Probes
 from scenemosaic.stores.s3_requests import Reply, Requests, S3Options, make_client, options_of
 from scenemosaic.stores.s3_uploads import open_uploads
@@ -55,10 +55,12 @@ class S3Store(RemoteStore[Requests]):
         policy: RetryPolicy | None = None,
         effects: Effects | None = None,
         begun: Callable[[str], None] = lambda upload_id: None,
+        limits: Limits | None = None,
     ) -> None:
         super().__init__(root, requests, policy, effects)
         self._root = root
         self._begun = begun
+        self._limits = limits or S3_LIMITS
 
     def head(self, key: str) -> ObjectInfo | None:
         reply = self._requests.send("HeadObject", self.object_uri(key), Key=self._full_key(key))
@@ -112,7 +114,7 @@ class S3Store(RemoteStore[Requests]):
         content_type: str,
         metadata: Mapping[str, str],
     ) -> WriteResult:
-        parts = plan_parts(segments)
+        parts = plan_parts(segments, self._limits)
         if not parts or (len(parts) == 1 and isinstance(parts[0], UploadPart)):
             return self._put_gathered(key, segments, condition, content_type, metadata)
         upload = Multipart(
@@ -133,7 +135,10 @@ class S3Store(RemoteStore[Requests]):
 
     def announcing(self, begun: Callable[[str], None]) -> "S3Store":
         """The port's contract; the client is shared, and closed by either store."""
-        return S3Store(self._root, self._requests, self._policy, self._effects, begun)
+        return S3Store(self._root, self._requests, self._policy, self._effects, begun, self._limits)
+
+    def stages(self, segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
+        return in_stages(segments, self._limits)
 
     def unfinished(self, prefix: str = "") -> Iterator[Unfinished]:
         pages = open_uploads(self._requests, f"{self.uri}/{prefix}", self._prefix + prefix,

@@ -5,7 +5,7 @@ uploaded parts. S3 wants every part but the last to have at least 5 MiB, so a co
 run may lend its head to a gathered part before it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scenemosaic.errors import InputError
@@ -66,16 +66,55 @@ def plan_parts(segments: Sequence[Segment], limits: Limits = S3_LIMITS) -> list[
 
     Raises InputError where there would be more parts than the store takes.
     """
-    planner = _Planner(limits)
-    for segment in segments:
-        planner.add(segment)
-    parts = planner.finish()
+    parts = _parts(segments, limits)
     if len(parts) > limits.max_parts:
         raise InputError(
             f"the object would need {len(parts)} parts and S3 takes {limits.max_parts}; "
             "use larger windows"
         )
     return parts
+
+
+def _parts(segments: Sequence[Segment], limits: Limits) -> list[Part]:
+    planner = _Planner(limits)
+    for segment in segments:
+        planner.add(segment)
+    return planner.finish()
+
+
+def in_stages(
+    segments: Sequence[Segment], limits: Limits = S3_LIMITS
+) -> Iterator[tuple[Segment, ...]]:
+    """The segments in order: alone, or as several runs that have to be one object first.
+
+    Each such object is long enough to be copied as a single part. None is needed where all
+    of ``segments`` fit the parts that the store takes.
+    """
+    if len(_parts(segments, limits)) <= limits.max_parts:
+        yield from ((segment,) for segment in segments)
+        return
+    runs: list[CopyRun] = []
+    size_bytes = 0
+    for segment in segments:
+        is_run = isinstance(segment, CopyRun)
+        full = size_bytes + segment.size_bytes > limits.max_copy_bytes
+        if not is_run or full or len(runs) == limits.max_parts // 2:
+            yield from _stage(runs, limits)
+            runs, size_bytes = [], 0
+        if isinstance(segment, CopyRun):
+            runs.append(segment)
+            size_bytes += segment.size_bytes
+        else:
+            yield (segment,)
+    yield from _stage(runs, limits)
+
+
+def _stage(runs: Sequence[CopyRun], limits: Limits) -> Iterator[tuple[Segment, ...]]:
+    long_enough = sum(run.size_bytes for run in runs) >= limits.min_part_bytes
+    if len(runs) > 1 and long_enough:
+        yield tuple(runs)
+    else:
+        yield from ((run,) for run in runs)
 
 
 class _Planner:

@@ -83,20 +83,23 @@ def refusal(status: int) -> httpx.HTTPStatusError:
     )
 
 
-def test_a_key_is_of_job_root_mode_and_attempt(launch: Launch, job: SceneJob) -> None:
+def test_a_key_is_of_job_root_manifest_mode_and_attempt(launch: Launch, job: SceneJob) -> None:
     assert launch.key.startswith(f"{job.spec.plan.job_id}@")
     assert launch.key.endswith("-missing-1")
     keys = {
         launch.key,
         replace(launch, mode="again").key,
         replace(launch, attempt=2).key,
-        replace(launch, scene=replace(job, spec=_elsewhere(job))).key,
+        *(
+            replace(launch, scene=replace(job, spec=_at(job, *place))).key
+            for place in (("/another/root",), (job.spec.root, "sqlite:////another/manifest.db"))
+        ),
     }
-    assert len(keys) == 4
+    assert len(keys) == 5
 
 
-def _elsewhere(job: SceneJob) -> Any:
-    place = place_at("/another/root")
+def _at(job: SceneJob, root: str, manifest: str | None = None) -> Any:
+    place = place_at(root, manifest)
     return plan_found(Found(job.sources[0], "", ""), place, job.options).spec
 
 

@@ -71,6 +71,7 @@ def live(life: Life, scene: Path, front: Proxy) -> None:
     spec = work(life, scene, front)
     waive(life, spec, scene, front)
     assemble(life, spec, front)
+    assemble_in_stages(life, scene, front)
     publish(life, spec, scene, front)
     repair(life, spec, scene, front)
     operate(life, spec)
@@ -107,6 +108,22 @@ def assemble(life: Life, spec: JobSpec, front: Proxy) -> None:
         assert job.assemble(loaded, Run("third", "third")).item
         front.rule = no_faults
         assert job.assemble(loaded, Run("fourth", "fourth")).outcome == "already-present"
+
+
+def assemble_in_stages(life: Life, scene: Path, front: Proxy) -> None:
+    """The same scene without a waiver: more parts than the store is said to take."""
+    options = PlanOptions(window=WINDOW, collection="stages")
+    spec = job.plan_job([str(scene)], life.root, life.manifest, options)
+    other = Run("other", "other")
+    job.publish_plan(spec, other)
+    job.commit_windows(spec, job.missing_windows(spec), other)
+    with life.by("assembler"):
+        front.rule = once(Fault.REFUSE_403, is_part)
+        with pytest.raises(PermanentStoreError):
+            job.assemble(spec, Run("first", "first"))
+        front.rule = once(Fault.RESET, is_complete)
+        assert job.assemble(spec, Run("second", "second")).outcome == "written"
+    front.rule = no_faults
 
 
 def publish(life: Life, spec: JobSpec, scene: Path, front: Proxy) -> None:
@@ -163,6 +180,7 @@ def repair(life: Life, spec: JobSpec, scene: Path, front: Proxy) -> None:
 
 def operate(life: Life, spec: JobSpec) -> None:
     leave_an_upload(life, keys.mosaic_key(spec.plan.job_id, 9))
+    leave_an_upload(life, keys.stage_key(spec.plan.job_id, "0" * 32))
     life.command("operator", "preflight", life.root, "--rounds", "2", "--policy")
     for verb in ("status", "verify"):
         life.command("operator", verb, spec.plan.job_id, "--to", life.root)

@@ -9,6 +9,8 @@ import pytest
 
 from scenemosaic.policy.needs import Role
 from scenemosaic.policy.uses import USES
+from scenemosaic.stores import s3
+from scenemosaic.stores.s3_parts import Limits
 from tests import servers
 from tests.faults.proxy import Proxy
 from tests.jobs.assembling import write_noise
@@ -30,6 +32,9 @@ def life(ministack: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[L
     scene = write_noise(tmp_path_factory.mktemp("scene") / "scene.tif")
     with pytest.MonkeyPatch.context() as patch, Proxy(ministack) as front:
         patch.setenv("AWS_ENDPOINT_URL", front.url)
+        # A mosaic of so many parts that it is made in two stages.
+        mib = 1 << 20
+        patch.setattr(s3, "S3_LIMITS", Limits(mib, 5000 * mib, 2 * mib, 4))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         with recorded(patch) as seen:
             found = Life(seen, root, manifest, ministack)

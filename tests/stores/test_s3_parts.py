@@ -1,5 +1,7 @@
 """The plan of parts, against S3's limits (which not every test server enforces)."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from scenemosaic.stores.s3_parts import (
     CopyPart,
     Limits,
     UploadPart,
+    in_stages,
     plan_parts,
 )
 
@@ -66,6 +69,33 @@ def test_a_run_lends_less_than_the_smallest_part(runs: list[CopyRun]) -> None:
     short = [run for run in runs if run.size_bytes < 5]
     whole = [run for run in runs if 5 <= run.size_bytes < 10]
     assert gathered <= sum(run.size_bytes for run in short + whole) + 5 * len(short)
+
+
+FEW = Limits(min_part_bytes=5, max_copy_bytes=60, gather_bytes=16, max_parts=4)
+
+
+@given(st.lists(segments, max_size=40))
+def test_stages_hold_the_same_bytes_in_order(wanted: list[Segment]) -> None:
+    stages = list(in_stages(wanted, FEW))
+    assert [segment for stage in stages for segment in stage] == wanted
+    fits = len(plan_parts(wanted, replace(FEW, max_parts=10_000))) <= FEW.max_parts
+    assert not fits or all(len(stage) == 1 for stage in stages)
+    for stage in stages:
+        if len(stage) > 1:
+            assert all(isinstance(segment, CopyRun) for segment in stage)
+            # One part of the whole, made of no more parts than there may be.
+            size_bytes = sum(segment.size_bytes for segment in stage)
+            assert FEW.min_part_bytes <= size_bytes <= FEW.max_copy_bytes
+            assert len(plan_parts(stage, FEW)) <= FEW.max_parts
+
+
+def test_a_hundred_thousand_runs_fit_in_two_stages() -> None:
+    runs = [CopyRun(f"tiles/{n}.tif", "e", 0, 8 << 20) for n in range(100_000)]
+    with pytest.raises(InputError, match="100001 parts"):
+        plan_parts([Literal(b"header" * (1 << 20)), *runs])
+    stages = list(in_stages([Literal(b"header" * (1 << 20)), *runs]))
+    assert len(stages) < 200
+    assert max(map(len, stages)) == MAX_COPY_BYTES // (8 << 20)
 
 
 def test_the_real_limits_are_those_of_s3() -> None:
