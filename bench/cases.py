@@ -3,7 +3,7 @@
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -43,6 +43,11 @@ class Place:
     def out(self) -> Path:
         """The file that a measured command writes; removed before each."""
         return self.folder / "out.tif"
+
+    def out_bytes(self) -> int:
+        """The size of the raster that the last measured command wrote; 0 where there is none."""
+        written = [self.out, *self.root.glob("mosaics/*/mosaic.tif")]
+        return next((path.stat().st_size for path in written if path.exists()), 0)
 
     def clear(self) -> None:
         """Remove what the last measured command wrote."""
@@ -92,7 +97,8 @@ def assembly(place: Place, committed: Committed, name: str) -> Case:
 
     def once() -> Cost:
         committed.rewind()
-        return measure(command, place.env)
+        cost = measure(command, place.env)
+        return replace(cost, out_bytes=committed.mosaic.stat().st_size)
 
     return Case(name, once)
 
@@ -117,6 +123,7 @@ def flow(place: Place, server: PrefectServer | None, name: str) -> tuple[Case, l
         place.clear()
         before = group_cpu_s(server.group) if server else 0.0
         cost = measure(command, env, first=lambda: _has_tile(place.root))
+        cost = replace(cost, out_bytes=place.out_bytes())
         if server:
             served.append(group_cpu_s(server.group) - before)
         return cost
@@ -126,13 +133,13 @@ def flow(place: Place, server: PrefectServer | None, name: str) -> tuple[Case, l
 
 def engine(place: Place, name: str) -> Case:
     """Plan, two threads of windows and assembly in one process, without Prefect."""
-    return _simple(place, name, _engine("process", str(place.scene), place.root, place))
+    return simple(place, name, _engine("process", str(place.scene), place.root, place))
 
 
 def gdal(place: Place, name: str, source: Path, threads: int) -> Case:
     """GDAL's COG driver."""
     command = [PYTHON, "-m", "bench.gdal", str(source), str(place.out), "--threads", str(threads)]
-    return _simple(place, name, command)
+    return simple(place, name, command)
 
 
 def rio_cogeo(place: Place, name: str) -> Case:
@@ -141,12 +148,12 @@ def rio_cogeo(place: Place, name: str) -> Case:
     command += ["--cog-profile", "deflate", "--blocksize", "512", "--overview-blocksize", "512"]
     command += ["--overview-resampling", "average", "--co", "ZLEVEL=6"]
     command += ["--co", f"PREDICTOR={place.predictor}"]
-    return _simple(place, name, command)
+    return simple(place, name, command)
 
 
 def cp(place: Place, name: str, source: Path) -> Case:
     """``cp`` of a file."""
-    return _simple(place, name, ["cp", str(source), str(place.out)])
+    return simple(place, name, ["cp", str(source), str(place.out)])
 
 
 def tiles_vrt(place: Place, committed: Committed) -> Path:
@@ -166,10 +173,13 @@ def assembled(place: Place, committed: Committed) -> Path:
     return target
 
 
-def _simple(place: Place, name: str, command: list[str]) -> Case:
+def simple(place: Place, name: str, command: list[str]) -> Case:
+    """A command that writes the place's file or root, which are empty before."""
+
     def once() -> Cost:
         place.clear()
-        return measure(command, place.env)
+        cost = measure(command, place.env)
+        return replace(cost, out_bytes=place.out_bytes())
 
     return Case(name, once)
 

@@ -25,7 +25,8 @@ class Cost:
     """What one command cost. CPU is user + system, with every child that it waited for.
 
     ``peak_bytes`` is the largest single process's. ``told`` is the JSON object that
-    the command printed to stdout, where it printed one.
+    the command printed to stdout, where it printed one; ``out_bytes`` is the size of the
+    raster that it wrote, where the case says which.
     """
 
     cpu_s: float
@@ -33,6 +34,7 @@ class Cost:
     peak_bytes: int
     first_s: float | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
+    out_bytes: int = 0
 
 
 class CommandFailed(RuntimeError):

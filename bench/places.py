@@ -10,14 +10,25 @@ from bench.cases import Place
 from bench.measure import run
 from bench.server import clean_env
 
+MADE, LANDSAT = "made", "landsat"
+LANDSAT_BAND = Path(__file__).parents[2] / "shared" / "scenes" / "landsat8_b2_strips_u16.tif"
+
 
 def place_of(options: argparse.Namespace, folder: Path) -> Place:
     """The place that the options say, with its scene made."""
     env = clean_env(folder / "prefect") | {"XDG_CACHE_HOME": str(folder / "cache")}
     predictor = 3 if options.dtype.startswith("float") else 2
     place = Place(folder, folder / "scene.tif", options.window, predictor, env, options.level)
-    make_scene(place.scene, options.size, options.bands, options.dtype, env)
+    source = landsat_band() if options.scene == LANDSAT else None
+    make_scene(place.scene, options.size, options.bands, options.dtype, env, source)
     return place
+
+
+def landsat_band() -> Path:
+    """A real band to repeat; it lies beside this checkout, not in it."""
+    if not LANDSAT_BAND.exists():
+        raise SystemExit(f"--scene {LANDSAT} needs {LANDSAT_BAND}: leave it out")
+    return LANDSAT_BAND
 
 
 def tiny_place(folder: Path, size: int, window: int) -> Place:
@@ -29,10 +40,18 @@ def tiny_place(folder: Path, size: int, window: int) -> Place:
     return replace(place, block=window)
 
 
-def make_scene(path: Path, size: int, bands: int, dtype: str, env: Mapping[str, str]) -> None:
-    """A square scene at ``path``."""
+def make_scene(
+    path: Path,
+    size: int,
+    bands: int,
+    dtype: str,
+    env: Mapping[str, str],
+    source: Path | None = None,
+) -> None:
+    """A square scene at ``path``, made up, or of ``source`` repeated and mirrored."""
     say(f"scene of {size} x {size} x {bands} {dtype}")
     command = [sys.executable, "-m", "bench.scene", str(path), "--size", str(size)]
+    command += [] if source is None else ["--source", str(source)]
     run([*command, "--bands", str(bands), "--dtype", dtype], env)
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from bench import cases, orchestration, report, table
 from bench.committed import Committed
 from bench.measure import Cost, measure
-from bench.places import make_scene, place_of, say
+from bench.other_cases import other_cases
+from bench.places import LANDSAT, MADE, make_scene, place_of, say
 from bench.server import prefect_server
 
 TURNS = 9
@@ -63,6 +64,17 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument("--no-flow", action="store_true", help="leave Prefect out")
     parser.add_argument("--no-rio", action="store_true", help="leave rio-cogeo out: it is slow")
+    parser.add_argument(
+        "--scene", default=MADE, choices=[MADE, LANDSAT],
+        help="made up, or a real band repeated and mirrored (where ../shared/scenes is)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--others", action="store_true", help="rasterio.merge too, and odc-geo where it is there"
+    )
+    parser.add_argument(
+        "--others-python", metavar="PATH", default=sys.executable,
+        help="an interpreter that has odc-geo and dask",
+    )  # fmt: skip
     parser.add_argument("--scratch", help="folder for scratch files (some GB)")
     parser.add_argument("--write", action="store_true", help="also write bench/RESULTS.md")
     return parser.parse_args(arguments)
@@ -85,7 +97,7 @@ def _report(options: argparse.Namespace, folder: Path) -> Iterator[str]:
     if served:
         yield ""
         yield f"The Prefect server was running already; its own CPU: {table.spread(served)} s."
-    yield from report.promises(measured, beside)
+    yield from report.promises(measured, beside, landsat=options.scene == LANDSAT)
     yield from report.beside(beside)
     yield from report.stages(measured[report.ENGINE])
     if not options.no_flow:
@@ -107,6 +119,7 @@ def _engine_cases(
         cases.cp(place, report.CP, mosaic),
         cases.gdal(place, report.GDAL_TILES, vrt, 1),
         *([] if options.no_rio else [cases.rio_cogeo(place, report.RIO)]),
+        *(other_cases(place, committed, vrt, options.others_python) if options.others else []),
     ]
 
 

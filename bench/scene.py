@@ -33,14 +33,54 @@ def strip(seed: int, y0: int, shape: tuple[int, int, int], dtype: str) -> npt.ND
     return np.clip(np.rint(pixels), limits.min, limits.max).astype(kind)
 
 
+def mirrored(pixels: npt.NDArray[Any], bands: int, size: int) -> npt.NDArray[Any]:
+    """(bands, size, size) of one band (row, column), repeated, every second time mirrored.
+
+    Each band begins elsewhere, so that no two are the same.
+    """
+    height, width = pixels.shape
+    return np.stack(
+        [
+            pixels[
+                np.ix_(
+                    _there_and_back(331 * n, size, height), _there_and_back(577 * n, size, width)
+                )
+            ]
+            for n in range(bands)
+        ]
+    )
+
+
+def _there_and_back(start: int, size: int, length: int) -> npt.NDArray[np.int64]:
+    step = np.arange(start, start + size) % (2 * length)
+    return np.minimum(step, 2 * length - 1 - step)
+
+
+def repeat(source: str, path: str, size: int, bands: int) -> None:
+    """Write a square scene of the pixels of ``source``'s first band, with its nodata."""
+    with rasterio.open(source) as dataset:
+        pixels, nodata = dataset.read(1), dataset.nodata
+    with rasterio.open(path, "w", **_profile(size, bands, pixels.dtype.name, nodata)) as dataset:
+        dataset.write(mirrored(pixels, bands, size))
+
+
 def make(path: str, size: int, bands: int, dtype: str, seed: int) -> None:
     """Write a square tiled GeoTIFF without compression, by strips."""
-    profile = {
+    with rasterio.open(path, "w", **_profile(size, bands, dtype, None)) as dataset:
+        for y0 in range(0, size, STRIP):
+            rows = min(STRIP, size - y0)
+            pixels = strip(seed, y0, (bands, rows, size), dtype)
+            dataset.write(pixels, window=Window(0, y0, size, rows))
+
+
+def _profile(size: int, bands: int, dtype: str, nodata: float | None) -> dict[str, Any]:
+    return {
         "driver": "GTiff",
         "width": size,
         "height": size,
         "count": bands,
         "dtype": dtype,
+        "nodata": nodata,
         "crs": "EPSG:32633",
         "transform": from_origin(300_000, 5_000_000, PIXEL_M, PIXEL_M),
         "tiled": True,
@@ -49,11 +89,6 @@ def make(path: str, size: int, bands: int, dtype: str, seed: int) -> None:
         "interleave": "pixel",
         "bigtiff": "if_safer",
     }
-    with rasterio.open(path, "w", **profile) as dataset:
-        for y0 in range(0, size, STRIP):
-            rows = min(STRIP, size - y0)
-            pixels = strip(seed, y0, (bands, rows, size), dtype)
-            dataset.write(pixels, window=Window(0, y0, size, rows))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -64,7 +99,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--bands", type=int, default=3)
     parser.add_argument("--dtype", default="uint16")
     parser.add_argument("--seed", type=int, default=20)
-    make(**vars(parser.parse_args(arguments)))
+    parser.add_argument("--source", help="a band to repeat and mirror; its type is kept")
+    options = parser.parse_args(arguments)
+    if options.source:
+        repeat(options.source, options.path, options.size, options.bands)
+    else:
+        make(options.path, options.size, options.bands, options.dtype, options.seed)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,17 @@ MB = 1_000_000
 
 
 def costs(measured: Costs, baseline: str) -> Iterator[str]:
-    """One line a case: CPU and wall (median, least), peak memory, ratios to the baseline."""
-    yield f"| case | CPU s | wall s | peak MB | CPU to {baseline} | wall to {baseline} |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    """One line a case: CPU and wall (median, least), peak memory, bytes, ratios to the baseline."""
+    yield f"| case | CPU s | wall s | peak MB | file MB | CPU to {baseline} | wall to {baseline} |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name, runs in measured.items():
         cpu = ratio(runs, measured[baseline], lambda cost: cost.cpu_s)
         wall = ratio(runs, measured[baseline], lambda cost: cost.wall_s)
         peak = max(cost.peak_bytes for cost in runs) / MB
         yield (
             f"| {name} | {spread([cost.cpu_s for cost in runs])} "
-            f"| {spread([cost.wall_s for cost in runs])} | {peak:.0f} | {cpu:.3f} | {wall:.3f} |"
+            f"| {spread([cost.wall_s for cost in runs])} | {peak:.0f} "
+            f"| {runs[-1].out_bytes / MB:.1f} | {cpu:.3f} | {wall:.3f} |"
         )
 
 

@@ -10,11 +10,11 @@ from scenemosaic.errors import InputError
 
 
 def _installed(package: str, name: str) -> Any:
-    """The block class, or None where its package is missing: then its field takes nothing."""
+    """The block class, or None's where its package is missing: then its field takes nothing."""
     try:
         return getattr(importlib.import_module(package), name)
     except ModuleNotFoundError:
-        return None
+        return type(None)
 
 
 AzureCredentials: Any = _installed("prefect_azure", "AzureBlobStorageCredentials")

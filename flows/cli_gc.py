@@ -2,27 +2,25 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from flows.console import Console
 from flows.report import error_json
 from scenemosaic import gc
 from scenemosaic.ages import age_s, spell_age
-from scenemosaic.errors import InputError, StoreError
+from scenemosaic.errors import StoreError
 from scenemosaic.gc import Found
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.retry import RetryPolicy, system_effects
-from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
+from scenemosaic.roots import Root, check_there, default_manifest, parse_manifest, parse_root
 from scenemosaic.stores import open_store
 
 
 def collect(to: str, manifest: str | None, older_than: str, abort: bool, console: Console) -> int:
     """List what was abandoned; with ``abort`` end it. The exit code."""
     older_than_s = age_s(older_than, "--older-than")
+    check_there(to)
     root = parse_root(to)
-    if root.scheme == "file" and not Path(root.prefix).is_dir():
-        raise InputError(f"there is no folder {root.prefix}")
     url = parse_manifest(manifest).url if manifest else None
     store, opened = open_store(root.uri), list[Manifest]()
 
@@ -58,7 +56,7 @@ def _answer(
     if failures:
         error = _summed(failures)
         return console.fail(error, {**value, **error_json(error)})
-    console.answer(value, note or _as_text(root, found or (), abort))
+    console.answer(value, note or _as_text(root, found or (), older_than_s, abort))
     return 0
 
 
@@ -78,9 +76,12 @@ def _as_json(one: Found) -> dict[str, object]:
     }
 
 
-def _as_text(root: Root, found: Sequence[Found], abort: bool) -> str:
+def _as_text(root: Root, found: Sequence[Found], older_than_s: int, abort: bool) -> str:
     if not found:
-        return f"nothing was abandoned under {root.uri}"
+        return (
+            f"no upload under {root.uri} is older than {spell_age(older_than_s)} "
+            "(--older-than): nothing was abandoned"
+        )
     lines = [
         f"{one.fate:9}  {spell_age(one.upload.age_s):>7}  {one.upload.key}  {one.upload.upload_id}"
         for one in found

@@ -1,6 +1,7 @@
 """``scenemosaic assemble``, ``status`` and ``init``: the engine alone, without Prefect."""
 
 import json
+import shlex
 
 from flows.cli_process import as_text
 from flows.console import Console, shown
@@ -31,7 +32,7 @@ def assemble(job_id: str, place: Place, console: Console) -> int:
     run = command_run()
     try:
         with watch.stage("gap check", progress):
-            tally.check(job.find_gaps(spec))
+            tally.check(job.find_gaps(spec), _compute(job_id, spec.root))
         with watch.stage("assembly", progress):
             mosaic = job.assemble(spec, run, progress.copied)
             tally.trace(mosaic.trace)
@@ -45,6 +46,11 @@ def assemble(job_id: str, place: Place, console: Console) -> int:
         return console.fail(failure, report.to_json())
     console.answer(report.to_json(), as_text(report))
     return report.exit_code
+
+
+def _compute(job_id: str, root: str) -> str:
+    repair = shlex.join(["scenemosaic", "repair", job_id, "--to", root])
+    return f"assemble computes no window: run scenemosaic process SOURCE again, or {repair}"
 
 
 def status(job_id: str, place: Place, console: Console) -> int:

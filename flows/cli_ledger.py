@@ -13,6 +13,7 @@ from scenemosaic.ledger.survey import Survey, survey
 from scenemosaic.ledger.text import entry_json, spell_time
 from scenemosaic.places import StorePlace
 from scenemosaic.publication import read_latest
+from scenemosaic.roots import check_there
 from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store
 
@@ -20,11 +21,15 @@ from scenemosaic.stores import open_store
 def show(
     name: str, place: StorePlace, max_age: str | None, time_zone: str | None, console: Console
 ) -> int:
-    """The ledger as it stands; 4 where its run is active for longer than ``max_age``."""
+    """The ledger as it stands; 4 where its run is active for longer than ``max_age``.
+
+    Raises InputError where there is no such ledger: a mistyped name must not look like a free one.
+    """
     max_age_s = None if max_age is None else age_s(max_age, "--max-age")
+    check_there(place.root)
     store = open_store(place.root, place.access)
     try:
-        state, latest = open_book(store, name).read(), read_latest(store)
+        state, latest = open_book(store, name).existing(), read_latest(store)
     finally:
         store.close()
     found = survey(state, utc_now(), time_zone)

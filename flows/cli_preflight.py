@@ -16,6 +16,7 @@ from scenemosaic.preflight.full import Effort, run_preflight
 from scenemosaic.preflight.policy import PolicyFinding, check_policy
 from scenemosaic.preflight.report import Cleanup, Report, Result, Verdict
 from scenemosaic.retry import RetryPolicy, system_effects
+from scenemosaic.roots import check_there
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
 from scenemosaic.words import counted
@@ -38,6 +39,7 @@ def preflight(
 
     With ``policy`` also warn where a plain write to the ledger's prefix is accepted.
     """
+    check_there(place.store.root)
     effort = Effort(rounds=rounds, deadline_s=deadline_s)
     meter = Meter(sys.stderr, sys.stderr.isatty())
     store = open_store(place.store.root, place.store.access)

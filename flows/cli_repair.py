@@ -1,5 +1,7 @@
 """``scenemosaic repair`` and ``waive``: the engine alone, without Prefect."""
 
+import logging
+import shlex
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,16 +16,20 @@ from flows.runs import command_run
 from flows.stopwatch import Stopwatch
 from scenemosaic import job
 from scenemosaic.audit import Record
-from scenemosaic.errors import SourceChanged
+from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
+from scenemosaic.ledger.book import DEFAULT_NAME
 from scenemosaic.places import Place
+from scenemosaic.publication import read_latest
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
 from scenemosaic.repair.restore_plan import load
 from scenemosaic.repair.sources import find_sources, options_of
 from scenemosaic.repair.waive import waive as waive_windows
+from scenemosaic.session import open_session
 
 _SHOWN = 50
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +57,35 @@ def repair(request: Request, console: Console) -> int:
         return _process_anew(spec, request, console)
     if report.error is not None:
         return console.fail(report.error, repair_json(report))
-    console.answer(repair_json(report), as_text(report))
+    console.answer(repair_json(report), "\n".join([as_text(report), *_to_publish(spec, report)]))
     return report.exit_code
+
+
+def _to_publish(spec: JobSpec, report: RepairReport) -> list[str]:
+    """The command that moves ``latest.json``, where that names an older revision of the job."""
+    if report.mosaic is None:
+        return []
+    try:
+        latest = read_latest(open_session(spec).store)
+    except SceneMosaicError as error:
+        _log.warning("repaired; what is published is not known: %s", error)
+        return []
+    if latest is None or latest.target.job_id != report.job_id:
+        return []
+    revision = latest.target.pinned.revision
+    if revision >= report.mosaic.revision:
+        return []
+    ledger = [] if latest.ledger == DEFAULT_NAME else ["--ledger", latest.ledger]
+    command = ["scenemosaic", "publish", report.job_id, "--to", spec.root, *ledger]
+    return [f"latest   latest.json names revision {revision} still: {shlex.join(command)} moves it"]
 
 
 def _repair(spec: JobSpec, request: Request, run: Run, console: Console) -> RepairReport:
     watch, progress = Stopwatch(), console.progress()
     unrecorded: list[Record] = []
+    known = request.sources or all(pin.uri is not None for pin in spec.plan.sources)
+    if not known and not request.names:
+        progress.say("where a window is wrong, --source has to say where the local source lies")
     try:
         with watch.stage("verify", progress):
             found = engine.survey(spec, request.names, request.sources, progress.verified)
@@ -95,6 +123,7 @@ def _publish(
 def as_text(report: RepairReport) -> str:
     """The result for people."""
     lines = [f"job      {report.job_id}"]
+    lines += [f"wrong    {one.subject}: {one.detail}" for one in report.wrong[:_SHOWN]]
     for one in report.windows[:_SHOWN]:
         what = f"{one.outcome}, row mended" if one.mended else one.outcome
         lines.append(f"window   {one.window} {what}" + (f": {one.detail}" if one.detail else ""))

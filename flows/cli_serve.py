@@ -66,13 +66,21 @@ def automations(automated: Automated, console: Console) -> int:
 
 @contextmanager
 def _api(port: int) -> Iterator[str]:
-    """The configured API, or that of a server which lives as long as the ``with`` block."""
-    if configured_api() is not None:
+    """The configured API, one that answers on ``port``, or that of a server which lives as
+    long as the ``with`` block."""
+    url = f"http://127.0.0.1:{port}/api"
+    if (configured := configured_api()) is not None:
+        complain(f"using Prefect's server that is configured: {configured}")
+        yield ensure_api(complain)
+        return
+    if answers(url):
+        complain(f"using Prefect's server that answers on {url}")
+        os.environ["PREFECT_API_URL"] = url
         yield ensure_api(complain)
         return
     process = _start(port)
     try:
-        os.environ["PREFECT_API_URL"] = url = f"http://127.0.0.1:{port}/api"
+        os.environ["PREFECT_API_URL"] = url
         _wait_until_ready(process, url)
         yield ensure_api(complain)
     finally:

@@ -1,14 +1,16 @@
 """``scenemosaic verify``: the engine alone, without Prefect."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flows.console import Console
 from flows.progress import in_bytes, in_seconds
 from scenemosaic.places import Place
-from scenemosaic.verification.findings import Finding
+from scenemosaic.verification.findings import Finding, Kind
 from scenemosaic.verification.report import VerifyReport
 from scenemosaic.verification.verify import verify_job
+from scenemosaic.words import counted, some
 
 _SHOWN = 50
 
@@ -38,19 +40,33 @@ def verify(request: Request, console: Console) -> int:
         )
     finally:
         progress.close()
-    console.answer(report.to_json(), as_text(report))
+    console.answer(report.to_json(), as_text(report, request.place.store.root))
     return report.exit_code
 
 
-def as_text(report: VerifyReport) -> str:
-    """The report for people: a table of findings, and what they come to."""
-    lines = _table(report.findings[:_SHOWN])
+def as_text(report: VerifyReport, root: str) -> str:
+    """The report for people: what is damaged and what to do, then a table of findings."""
+    lines = [*_advice(report, root), *_table(report.findings[:_SHOWN])]
     if (more := len(report.findings) - _SHOWN) > 0:
         lines.append(f"… and {more} more; --json names them all")
     if report.waived:
         lines.append(f"waived   {' '.join(report.waived)}")
     read = f"{in_bytes(report.bytes)} in {in_seconds(report.seconds)}"
     return "\n".join([*lines, f"job      {report.job_id}", f"result   {report.summary} ({read})"])
+
+
+def _advice(report: VerifyReport, root: str) -> list[str]:
+    """One sentence: the damaged things, and the command that mends them."""
+    off = dict.fromkeys(one.subject for one in report.findings if one.kind is not Kind.STRAY)
+    if report.is_sound:
+        return []
+    if not off:
+        return ["Nothing is damaged, and what is stray no repair touches: find out whose it is."]
+    windows = [name for name in off if name in report.states()]
+    parts = [f"{counted(len(windows), 'window')} ({some(windows)})"] if windows else []
+    parts += [f"the {name}" for name in off if name not in windows]
+    command = shlex.join(["scenemosaic", "repair", report.job_id, "--to", root])
+    return [f"Damaged: {', '.join(parts)}. Next: {command} [--source PATH]"]
 
 
 def _table(findings: Sequence[Finding]) -> list[str]:

@@ -17,6 +17,7 @@ def repair_json(report: RepairReport) -> dict[str, object]:
         "item": None if mosaic is None else mosaic.item,
         "preview": None if mosaic is None else mosaic.preview,
         "plan_restored": report.plan_restored,
+        "wrong": [one.to_json() for one in report.wrong],
         "left": [one.to_json() for one in report.left],
         "seconds": round(report.seconds, 3),
     }

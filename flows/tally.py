@@ -14,6 +14,7 @@ from scenemosaic.trail import Trace
 from scenemosaic.words import counted
 
 NAMED = 8
+SAME_COMMAND = "the same command goes on there"
 
 
 class Tally:
@@ -66,11 +67,14 @@ class Tally:
         """What is not in the audit log yet."""
         return tuple(self._unrecorded)
 
-    def check(self, gaps: GapReport) -> None:
-        """Raise IncompleteError where the manifest's own gap report names a window."""
+    def check(self, gaps: GapReport, go_on: str = SAME_COMMAND) -> None:
+        """Raise IncompleteError where the manifest's own gap report names a window.
+
+        ``go_on`` says how they are made.
+        """
         self._missing = set(gaps.missing)
         if gaps.missing:
-            raise IncompleteError(self._gap_text(gaps))
+            raise IncompleteError(f"{self._gap_text(gaps)}, and {go_on}")
 
     def report(
         self,
@@ -109,7 +113,7 @@ class Tally:
         return (
             f"{len(gaps.missing)} of {counted(gaps.windows, 'window')} "
             f"{'is' if len(gaps.missing) == 1 else 'are'} missing: {', '.join(names)}{rest}; "
-            "no mosaic was written; what is committed stays, and the same command goes on there"
+            "no mosaic was written; what is committed stays"
         )
 
     def _with_reason(self, name: str) -> str:

@@ -23,6 +23,7 @@ from scenemosaic.ledger.book import DEFAULT_NAME, open_book, utc_now
 from scenemosaic.ledger.survey import Survey, survey
 from scenemosaic.places import StorePlace
 from scenemosaic.publication import read_latest
+from scenemosaic.roots import check_there
 from scenemosaic.stores import open_store
 
 STALE_EVENT: Final = "scenemosaic.ledger.stale"
@@ -60,9 +61,10 @@ def watch_ledger(
 
 
 def _look(place: StorePlace, ledger: str) -> tuple[Survey, dict[str, Any]]:
+    check_there(place.root)
     store = open_store(place.root, place.access)
     try:
-        found = survey(open_book(store, ledger).read(), utc_now())
+        found = survey(open_book(store, ledger).existing(), utc_now())
         return found, ledger_text.as_json(found, store.uri, read_latest(store))
     finally:
         store.close()

@@ -4,12 +4,15 @@ Windows are half-open integer boxes in pixels of level 0. A window's size is a
 multiple of ``block * 2**K``, so that no window splits a block at levels 0..K.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from scenemosaic.errors import InputError
 
 Affine6 = tuple[float, float, float, float, float, float]
+_NAME: Final = re.compile(r"([0-9]{1,9})_([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +123,16 @@ class Tiling:
         return (self.window(number) for number in range(len(self)))
 
     def number(self, name: str) -> int:
-        """The number of the window called ``name`` (``0007_0012``)."""
-        row, _, col = name.partition("_")
-        if not (row.isdecimal() and col.isdecimal()):
-            raise InputError(f"a window is called like 0007_0012, not {name!r}")
+        """The number of the window called ``name`` (``0007_0012``, or ``7_12`` for short)."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise InputError(f"no window is called {name!r:.80}: a name is like 0007_0012")
+        row, col = match.groups()
         if int(row) >= self.rows or int(col) >= self.cols:
-            raise InputError(f"window {name} is outside the {self.rows} x {self.cols} windows")
+            raise InputError(
+                f"the plan has no window {name}: it has {self.rows} x {self.cols}, 0000_0000 to "
+                f"{self.window(len(self) - 1).name}"
+            )
         return int(row) * self.cols + int(col)
 
 

@@ -87,6 +87,10 @@ def odd_bits(dataset: DatasetReader, images: Sequence[TiffImage]) -> int | None:
     return odd
 
 
+# How each part of a place is set, alone: a rotated transform would not survive -a_ullr.
+_SETS: Final = {"CRS": "-a_srs …", "transform": "-a_ullr …"}
+
+
 def _check_place(dataset: DatasetReader) -> None:
     gcps, _ = dataset.gcps
     if gcps:
@@ -101,7 +105,7 @@ def _check_place(dataset: DatasetReader) -> None:
     if missing:
         raise InputError(
             f"it has no georeferencing ({' and no '.join(missing)}; side files are not read): "
-            "set it with gdal_edit.py -a_srs … -a_ullr …"
+            f"set it with gdal_edit.py {' '.join(_SETS[name] for name in missing)}"
         )
     a, b, _c, d, e, _f = transform
     if not all(map(math.isfinite, transform)) or a * e == b * d:

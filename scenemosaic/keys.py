@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 from scenemosaic.errors import InputError
 
@@ -77,6 +79,16 @@ def ledger_key(name: str) -> str:
             f"or digit, not {name!r:.80}"
         )
     return f"ledger/{name}.json"
+
+
+def ledgers_among(keys: Iterable[str], most: int = 10) -> list[str]:
+    """The names of the first ledgers among the keys below ``ledger/``, without cursors."""
+    names = (key.removeprefix("ledger/").removesuffix(".json") for key in keys if _is_ledger(key))
+    return list(islice(names, most))
+
+
+def _is_ledger(key: str) -> bool:
+    return key.endswith(".json") and not key.startswith("ledger/ingest-")
 
 
 def ingest_ledger(name: str) -> str:

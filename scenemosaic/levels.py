@@ -83,7 +83,16 @@ def _by_doubles(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> tuple[Pixe
     nodata = None if kernel.nodata is None else float(np.float32(kernel.nodata))
     wide, smaller = halve(pixels.astype(np.float64), mask, replace(kernel, nodata=nodata))
     with np.errstate(over="ignore"):  # beyond a single float's range is infinite in one, too
-        return wide.astype(np.float32), smaller
+        halved = wide.astype(np.float32)
+    if nodata is not None:
+        halved[(halved == nodata) & (wide != nodata)] = _next_to(nodata)
+    return halved, smaller
+
+
+def _next_to(nodata: float) -> np.float32:
+    """The single float to which GDAL moves a mean that happens to be nodata."""
+    most = np.float32(np.finfo(np.float32).max)
+    return np.float32(np.nextafter(np.float32(nodata), -most if nodata >= most else most))
 
 
 def _halved_mask(

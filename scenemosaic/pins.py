@@ -34,6 +34,14 @@ def pin_source(location: str) -> Pinned:
     return Pinned(_remote_pin(location, facts), facts.last_modified)
 
 
+def check_readable(location: str) -> None:
+    """InputError where nothing that can be pinned lies at a canonical location; reads no pixel."""
+    if is_local(location):
+        _state(location)
+    elif _head(location) is None:
+        raise InputError(f"{public_uri(location)}: no such object")
+
+
 def verify_pin(pin: Pin, location: str) -> None:
     """Check, without reading where that can be avoided, that the source is still the pinned one.
 

@@ -37,6 +37,7 @@ from scenemosaic.recipe_rules import (
 )
 from scenemosaic.scene_time import scene_time
 from scenemosaic.sources import has_internal_mask, opened
+from scenemosaic.tiff.structure import MAX_TAGS_BYTES
 from scenemosaic.tiff_structure import TiffImage, Truncated, tiff_images
 from scenemosaic.window_choice import choose_block, choose_window
 
@@ -146,8 +147,8 @@ def _recipe(
     _check_lossy(dataset, options, notes)
     grid = Grid(normal_wkt(dataset.crs), transform_of(dataset), dataset.width, dataset.height)
     block = _block(grid, options)
-    nbits = None if options.whole_bits else _nbits(dataset, images, notes)
-    interleave = options.interleave or _interleave(dataset, options.compress)
+    nbits = _nbits(dataset, images, options, notes)
+    interleave = _interleave(dataset, options)
     return Recipe(
         grid=grid,
         dtype=dtype,
@@ -168,8 +169,14 @@ def _recipe(
     )
 
 
-def _nbits(dataset: DatasetReader, images: list[TiffImage], notes: list[str]) -> int | None:
+def _nbits(
+    dataset: DatasetReader, images: list[TiffImage], options: PlanOptions, notes: list[str]
+) -> int | None:
     bits = odd_bits(dataset, images)
+    if bits is not None and options.whole_bits:
+        if ColorInterp.palette in dataset.colorinterp:
+            raise InputError(f"its palette is of {bits} bits: leave out --whole-bits")
+        return None
     if bits is not None:
         notes.append(
             f"its samples have {bits} bits and keep them: with --whole-bits the mosaic is "
@@ -218,13 +225,26 @@ def _window(grid: Grid, dtype: str, bands: int, block: int, options: PlanOptions
     return choose_window(grid.width, grid.height, block, bytes_per_pixel, options.compress)
 
 
-def _interleave(dataset: DatasetReader, compress: str) -> str:
+def _interleave(dataset: DatasetReader, options: PlanOptions) -> str:
     """The source's own, except where the codec takes one alone."""
-    if compress == "webp" or dataset.count == 1:
+    if _lerc_loses_colours(dataset, options.compress):
+        if options.interleave == "pixel":
+            raise InputError("lerc keeps no colours where alpha is 0, unless interleaved by bands")
+        return "band"
+    if options.interleave is not None:
+        return options.interleave
+    if options.compress == "webp" or dataset.count == 1:
         return "pixel"
-    if compress == "jpeg" and dataset.count not in (1, 3, 4):
+    if options.compress == "jpeg" and dataset.count not in (1, 3, 4):
         return "band"
     return "band" if dataset.interleaving == Interleaving.band else "pixel"
+
+
+def _lerc_loses_colours(dataset: DatasetReader, compress: str) -> bool:
+    """Whether libtiff would turn an alpha band of 0 and 255 into LERC's mask."""
+    kinds = dataset.colorinterp
+    byte_rgba = (dataset.count, dataset.dtypes[0]) == (4, "uint8")
+    return compress == "lerc" and byte_rgba and kinds[-1] == ColorInterp.alpha
 
 
 def _resampling(dataset: DatasetReader, dtype: str, options: PlanOptions, notes: list[str]) -> str:
@@ -252,6 +272,11 @@ def _check_kept(metadata: SourceMetadata, recipe: Recipe) -> None:
     with rasterio.Env(GDAL_PAM_ENABLED="NO"), MemoryFile() as memory:
         with memory.open(**options, transform=rasterio.Affine.translation(1, 1)) as dataset:
             apply_metadata(dataset, metadata)
+        if (size_bytes := memory.getbuffer().nbytes) > MAX_TAGS_BYTES:
+            raise InputError(
+                f"its metadata takes {size_bytes / 2**20:.1f} MiB, and each tile carries it, at "
+                f"most {MAX_TAGS_BYTES >> 20} MiB: remove some first"
+            )
         with memory.open() as dataset:
             lost = differences(metadata, metadata_of(dataset))
     if lost:

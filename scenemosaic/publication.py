@@ -47,21 +47,22 @@ _log = logging.getLogger(__name__)
 class Publication:
     """What a publication came to. A conflict is a value: to repeat it would not change it.
 
-    ``answer`` is the ledger's, ``latest`` what ``latest.json`` says. ``counters`` tell how
+    ``answer`` is the ledger's, None where no slot was asked for, since this very mosaic was
+    the latest; ``latest`` is what ``latest.json`` says. ``counters`` tell how
     often others came first or a reply was lost, over all objects together.
     """
 
     wanted: Wanted
     ledger: str
-    answer: Answer
+    answer: Answer | None
     latest: Latest | None
     conflict: ConflictError | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def already(self) -> bool:
-        """The same run had published it before; nothing was changed."""
-        return self.conflict is None and isinstance(self.answer, Ended)
+        """It had been published before; nothing was changed."""
+        return self.conflict is None and not isinstance(self.answer, Reserved)
 
 
 def inspect(spec: JobSpec) -> Target:
@@ -110,7 +111,8 @@ def publish(
     """Publish the job's current mosaic, which has to be ``approved`` where that is given.
 
     Asked again under the same run ID it goes on where it was, or finds that all is done
-    and changes nothing. Raises IncompleteError, StoreError, and ConflictError for what
+    and changes nothing; so does any run whose mosaic was the last to be published under this
+    ledger: no slot is used. Raises IncompleteError, StoreError, and ConflictError for what
     nobody foresees: foreign objects, a lost ledger, a lease that was cleared meanwhile.
     What is refused on the way stands in the ledger's audit log.
     """
@@ -130,16 +132,26 @@ class _Publisher:
         self._counters = Counter[str]()
 
     def publish(self, approved: Target | None) -> Publication:
-        before = self._look()
+        before, catalog = self._look()
         known = before is not None and before.ledger == self._book.name
         at_least = before.ledger_revision if before is not None and known else 0
         answer = self._book.foresee(self._wanted, at_least)
+        if before is not None and known and self._nothing_new(answer, before, catalog):
+            return self._outcome(None, before)
         if isinstance(answer, Reserved):  # else the job need not be looked at
             target = self._inspect(approved)
             answer = self._count(self._book.reserve(self._wanted, at_least))
             if isinstance(answer, Reserved):
                 return self._outcome(answer, self._carry_out(target))
         return self._refused(answer, before)
+
+    def _nothing_new(self, answer: Answer, stands: Latest, catalog: bytes | None) -> bool:
+        """Whether a new run, which nobody blocks, would publish what is the latest already."""
+        if isinstance(answer, Blocked | Ended) or (isinstance(answer, Reserved) and answer.again):
+            return False
+        if stands.target.job_id != self._wanted.job_id or stands.target != inspect(self._spec):
+            return False
+        return latest.catalog(catalog, stands, self._catalog.uri) == catalog  # else: list it
 
     def _refused(self, answer: Blocked | Exhausted | Ended, stands: Latest | None) -> Publication:
         match answer:
@@ -151,12 +163,12 @@ class _Publisher:
             case Exhausted():
                 return self._outcome(answer, stands, SlotsUsedUp(words.exhausted(answer)))
 
-    def _look(self) -> Latest | None:
-        """What stands there, so that nothing unreadable is found only once the ledger is held."""
+    def _look(self) -> tuple[Latest | None, bytes | None]:
+        """Latest and catalog, so that nothing unreadable is found only once the ledger is held."""
         data, before = self._catalog.read().data, read_latest(self._pointer.store)
         if data is not None:
             latest.listed(data, self._catalog.uri)
-        return before
+        return before, data
 
     def _inspect(self, approved: Target | None) -> Target:
         target = inspect(self._spec)
@@ -230,7 +242,7 @@ class _Publisher:
         return (stands.run_id, stands.target.pinned) == (self._wanted.run_id, entry.end)
 
     def _outcome(
-        self, answer: Answer, stands: Latest | None, conflict: ConflictError | None = None
+        self, answer: Answer | None, stands: Latest | None, conflict: ConflictError | None = None
     ) -> Publication:
         counters = {name: count for name, count in self._counters.items() if count}
         return Publication(self._wanted, self._book.name, answer, stands, conflict, counters)

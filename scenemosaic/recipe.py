@@ -61,10 +61,10 @@ class Recipe:
     _json: bytes = field(default=b"", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        rules.check_choice("encoding_version", self.encoding_version, _FRAME_BYTES)
+        rules.check_choice("encoding_version", self.encoding_version, tuple(_FRAME_BYTES))
         rules.check_pixels(self.dtype, self.bands, self.nodata)
         rules.check_codec(self.compress, self.level, self.predictor, self.dtype)
-        rules.check_nbits(self.nbits, self.dtype, self.compress, self.predictor)
+        rules.check_nbits(self.nbits, self.dtype, self.compress, self.predictor, self.nodata)
         rules.check_photometric(self.photometric, self.compress, self.interleave, self.bands)
         rules.check_effort(self.effort, self.compress, self.level)
         rules.check_interleave(self.compress, self.interleave, self.bands)

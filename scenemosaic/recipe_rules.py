@@ -141,8 +141,13 @@ def check_interleave(compress: str, interleave: str, bands: int) -> None:
         raise InputError(f"jpeg holds 1, 3 or 4 pixel-interleaved bands, not {bands}")
 
 
-def check_nbits(nbits: int | None, dtype: str, compress: str, predictor: int) -> None:
-    """InputError where a GeoTIFF cannot hold ``nbits`` bits of ``dtype`` with this codec."""
+def check_nbits(
+    nbits: int | None, dtype: str, compress: str, predictor: int, nodata: Number | None
+) -> None:
+    """InputError where a GeoTIFF cannot hold ``nbits`` bits of ``dtype`` with this codec.
+
+    Nodata has to fit, too: blocks that a source leaves out read as it.
+    """
     if nbits is None:
         return
     least = {"uint8": 1, "uint16": 9, "uint32": 17}.get(dtype)
@@ -151,6 +156,11 @@ def check_nbits(nbits: int | None, dtype: str, compress: str, predictor: int) ->
     if compress not in ("deflate", "zstd", "lzw", "none"):
         raise InputError(f"{compress} holds no samples of {nbits} bits: use deflate or zstd")
     check_choice(f"predictor for samples of {nbits} bits", predictor, (1,))
+    if nodata is not None and nodata >= 2**nbits:
+        raise InputError(
+            f"nodata {nodata} does not fit into samples of {nbits} bits: "
+            "write whole bits (--whole-bits)"
+        )
 
 
 def check_photometric(photometric: str | None, compress: str, interleave: str, bands: int) -> None:

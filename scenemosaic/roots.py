@@ -70,6 +70,13 @@ def parse_root(text: str) -> Root:
     return _bucket(scheme, parts.netloc, parts.path, text)
 
 
+def check_there(text: str) -> None:
+    """InputError where ``text`` is a local root without a folder; a cloud says so when asked."""
+    root = parse_root(text)
+    if root.scheme == "file" and not Path(root.prefix).is_dir():
+        raise InputError(f"there is no folder {root.prefix}: is the root spelled right?")
+
+
 def default_manifest(root: Root) -> str:
     """The manifest URL of a root for which none is given, or InputError where one must be."""
     if root.scheme == "file":

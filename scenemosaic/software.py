@@ -2,12 +2,16 @@
 
 import functools
 from collections.abc import Mapping
+from typing import Final
 
 import imagecodecs
 import numpy
 import rasterio
 
 from scenemosaic import __version__
+
+# What brings libjpeg and libwebp along.
+LOSSY_CODEC: Final = "gdal"
 
 
 @functools.cache

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from scenemosaic.grid import Window, ceil_div
 from scenemosaic.levels import Kernel, pyramid
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipe import FIRST_ENCODING, Recipe
 from scenemosaic.tiff import codec, deflate, gdal_codec
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
 from scenemosaic.tiff.runs import Run, Sizes, join
@@ -19,6 +19,7 @@ from scenemosaic.tiff.template import alpha_band, creation
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]
+_FIRST_ZSTD_LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,20 @@ def block_coding(recipe: Recipe) -> codec.BlockCoding:
     return codec.BlockCoding(
         block_size=recipe.block_size,
         compress=recipe.compress,
-        level=recipe.level,
+        level=_level(recipe),
         predictor=recipe.predictor,
         interleave=recipe.interleave,
         fill=0 if recipe.nodata is None else recipe.nodata,
         effort=recipe.effort,
     )
+
+
+def _level(recipe: Recipe) -> int | None:
+    """The level asked for. Earlier jobs go on as they began: zstd was 9 without one."""
+    earlier = recipe.encoding_version == FIRST_ENCODING and recipe.compress == "zstd"
+    if recipe.level is None and earlier and recipe.effort == "balanced":
+        return _FIRST_ZSTD_LEVEL
+    return recipe.level
 
 
 def window_shapes(window: Window, recipe: Recipe) -> list[LevelShape]:

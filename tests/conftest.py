@@ -40,6 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(_environment(_session_folder))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first: else one worker is at it when the others are done."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 def _environment(folder: Path) -> dict[str, str]:
     return {
         "AWS_ACCESS_KEY_ID": "test",

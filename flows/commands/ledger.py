@@ -28,7 +28,10 @@ def show(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Show the active run and its age, the day's slots, and the history. Changes nothing."""
+    """Show the active run and its age, the day's slots, and the history. Changes nothing.
+
+    A ledger begins with its first publication; before that, there is none to show (exit 2).
+    """
     from flows import cli_ledger
 
     return cli_ledger.show(name, store, max_age, time_zone, console_for(as_json, verbose))

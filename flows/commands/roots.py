@@ -55,7 +55,8 @@ def preflight(
     """Prove, by racing writers, that store and manifest enforce preconditions.
 
     Refuses those that ignore one (exit 5), and says which. What it writes lies under a
-    prefix of its own, and is taken away again by exact key and version.
+    prefix of its own, and is taken away again by exact key and version. A local ROOT has to
+    be there.
     """
     from flows import cli_preflight
 

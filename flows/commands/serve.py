@@ -40,7 +40,8 @@ def serve(
     """Register the blocks and serve every deployment until interrupted, schedules included.
 
     Without PREFECT_API_URL a Prefect server is started as well, on 127.0.0.1, and ended
-    with this command; its records are kept in PREFECT_HOME.
+    with this command; its records are kept in PREFECT_HOME. One that answers on --port
+    already is used, and left running.
     """
     from flows import cli_serve
 

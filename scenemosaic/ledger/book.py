@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from scenemosaic import keys
 from scenemosaic.commit import Effects, RetryPolicy, system_effects
-from scenemosaic.errors import InputError, LedgerLost
+from scenemosaic.errors import InputError, LedgerLost, StoreError
 from scenemosaic.ledger import rules
 from scenemosaic.ledger.days import zone_of
 from scenemosaic.ledger.rules import Answer, Decide, Ended, NotActive
@@ -66,6 +66,20 @@ class Book:
     def read(self) -> State:
         """The ledger as it stands; an empty one, of revision 0, where there is none."""
         return self._state(self.mutable.read().data)
+
+    def existing(self) -> State:
+        """The ledger as it stands, or InputError where there is none: its name may be mistyped."""
+        data = self.mutable.read().data
+        if data is None:
+            raise InputError(f"no such ledger: {self.mutable.uri}{self._others()}")
+        return self._state(data)
+
+    def _others(self) -> str:
+        try:
+            names = keys.ledgers_among(info.key for info in self.mutable.store.list("ledger/"))
+        except StoreError:  # to list is another permission than to read
+            return ""
+        return f"; there is {', '.join(names)}" if names else "; there is none here"
 
     def reserve(self, wanted: Wanted, at_least: int = 0) -> Changed[Answer]:
         """A slot of today and the one active run, or why not.

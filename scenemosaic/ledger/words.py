@@ -27,7 +27,8 @@ def exhausted(answer: Exhausted) -> str:
     """How many slots the day has, and when the next ones come."""
     return (
         f"{answer.used} of {answer.slots} slots of {answer.day.isoformat()} "
-        f"({answer.time_zone}) are used up; the next day begins at {spell_time(answer.next_day_at)}"
+        f"({answer.time_zone}) are used up: allow more by --slots, or wait for the next day, "
+        f"which begins at {spell_time(answer.next_day_at)}"
     )
 
 

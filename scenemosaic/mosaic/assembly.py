@@ -52,7 +52,7 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
     ``get(key, offset, size_bytes, etag)`` reads a range of a tile.
     """
     reuse_large_buffers()
-    template = check_contract(tiles, recipe, partial(_header, get))
+    template = check_contract(tiles, recipe, partial(_part, get))
     tiling = recipe.tiling()
     levels = [tile_level(tiles, level, recipe) for level in range(tiling.tile_levels + 1)]
     with (
@@ -70,8 +70,8 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
         yield Assembled(stitch(template, levels), picture.png)
 
 
-def _header(get: Get, tile: StoredTile) -> bytes:
-    return get(tile.key, 0, tile.header_bytes, tile.row.etag)
+def _part(get: Get, tile: StoredTile, offset: int, size_bytes: int) -> bytes:
+    return get(tile.key, offset, size_bytes, tile.row.etag)
 
 
 def _fetcher(get: Get, scratch: Scratch) -> Fetch:

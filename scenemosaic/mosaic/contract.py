@@ -5,6 +5,7 @@ of every other set of versions is looked at, whose rows tell; lossy blocks of se
 versions of a codec are refused, since their pixels differ.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -12,32 +13,48 @@ from scenemosaic.errors import IncompleteError
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import LOSSY
+from scenemosaic.software import LOSSY_CODEC
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.words import some
 
-# What GDAL's builds bring along: libjpeg, libwebp.
-_LOSSY_CODEC: Final = "gdal"
-Read = Callable[[StoredTile], bytes]
+_PIECE_BYTES: Final = 8 << 20
+# ``read(tile, offset, size_bytes)`` gives a range of a tile.
+Read = Callable[[StoredTile, int, int], bytes]
 
 
-def check_contract(tiles: Sequence[StoredTile], recipe: Recipe, header: Read) -> Template:
+def check_contract(tiles: Sequence[StoredTile], recipe: Recipe, read: Read) -> Template:
     """The template of the first tile, which all others keep to.
 
-    ``header(tile)`` reads the bytes in front of a tile's data. Raises IncompleteError
-    naming windows and reason, and what to do.
+    Raises IncompleteError naming windows and reason, and what to do.
     """
     made = _by_versions(tiles)
     _check_lossy(made, recipe)
-    template = template_from_header(header(tiles[0]))
+    template = template_from_header(_proven_header(tiles[0], read))
     for first, *_ in made.values():
-        if first is not tiles[0] and (other := _other(template, header(first))):
+        if first is tiles[0]:
+            continue
+        if other := _other(template, read(first, 0, first.header_bytes)):
             raise IncompleteError(
                 f"the tile of window {first.window.name} has other {other} than that of window "
                 f"{tiles[0].window.name}, and would not decode in one file: repair it with "
                 f"--window {first.window.name}"
             )
     return template
+
+
+def _proven_header(tile: StoredTile, read: Read) -> bytes:
+    """The header that the mosaic's is made of. No CRC covers it: the tile is read whole, once."""
+    header, end = read(tile, 0, tile.header_bytes), tile.row.bytes
+    digest = hashlib.sha256(header)
+    for offset in range(tile.header_bytes, end, _PIECE_BYTES):
+        digest.update(read(tile, offset, min(_PIECE_BYTES, end - offset)))
+    if digest.hexdigest() != tile.row.sha256:
+        raise IncompleteError(
+            f"the tile of window {tile.window.name} holds other bytes than its manifest row says: "
+            "run repair"
+        )
+    return header
 
 
 def _other(template: Template, header: bytes) -> str:
@@ -67,7 +84,7 @@ def _check_lossy(
         return
     by_codec: dict[str, list[StoredTile]] = {}
     for versions, tiles in made.items():
-        by_codec.setdefault(dict(versions).get(_LOSSY_CODEC, "unknown"), []).extend(tiles)
+        by_codec.setdefault(dict(versions).get(LOSSY_CODEC, "unknown"), []).extend(tiles)
     if len(by_codec) > 1:
         fewest = min(by_codec.values(), key=len)
         raise IncompleteError(

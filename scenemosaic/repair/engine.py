@@ -77,5 +77,6 @@ def carry_out(found: Survey, repair_all: RepairAll, publish: Publish) -> RepairR
         error=error,
         seconds=0.0,
         published=found.publish and mosaic is not None,
+        wrong=found.wrong,
         left=found.left,
     )

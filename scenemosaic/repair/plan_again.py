@@ -6,17 +6,25 @@ So what no file shows may be tried out.
 
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import product
 from typing import Final
 
 from scenemosaic.canonical import encode, without
 from scenemosaic.plan import Plan, PlanOptions, job_id_of, load_plan
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipe import FIRST_ENCODING, Recipe
 from scenemosaic.recipe_rules import EFFORTS, LEVELS, RESAMPLINGS
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import BadTiff, Directory
 
 _DEFAULTS: Final[dict[str, object]] = {field.name: field.default for field in fields(Recipe)}
-_HIDDEN: Final = ("window_size", "level", "effort", "resampling")
+_HIDDEN: Final = (
+    "encoding_version",
+    "photometric",
+    "window_size",
+    "level",
+    "effort",
+    "resampling",
+)
 _COMPRESS: Final = {
     **{1: "none", 5: "lzw", 7: "jpeg", 8: "deflate"},
     **{34887: "lerc", 50000: "zstd", 50001: "webp"},
@@ -57,10 +65,16 @@ def _hidden(recipe: Recipe) -> Iterator[dict[str, object]]:
     """The likeliest first."""
     hard = [(None, effort) for effort in EFFORTS]
     hard += [(level, "balanced") for level in LEVELS[recipe.compress] or ()]  # type: ignore[misc]
-    for window in _windows(recipe):
-        for level, effort in hard:
-            for resampling in dict.fromkeys((recipe.resampling, *RESAMPLINGS)):
-                yield dict(zip(_HIDDEN, (window, level, effort, resampling), strict=True))
+    tried = product(
+        dict.fromkeys((recipe.encoding_version, FIRST_ENCODING)),
+        dict.fromkeys((recipe.photometric, None)),
+        _windows(recipe),
+        hard,
+        dict.fromkeys((recipe.resampling, *RESAMPLINGS)),
+    )
+    for version, photometric, window, (level, effort), resampling in tried:
+        values = (version, photometric, window, level, effort, resampling)
+        yield dict(zip(_HIDDEN, values, strict=True))
 
 
 def _windows(recipe: Recipe) -> Iterator[int]:

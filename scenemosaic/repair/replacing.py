@@ -15,6 +15,7 @@ from scenemosaic.errors import ForeignObject, IncompleteError
 from scenemosaic.grid import Window
 from scenemosaic.manifests.port import Row
 from scenemosaic.published import head
+from scenemosaic.recipe_rules import LOSSY
 from scenemosaic.repair.outcome import (
     RepairOutcome,
     WindowRepair,
@@ -44,10 +45,16 @@ class Target:
     run: Run
     state: WindowState
 
-    def mend(self, tile: EncodedTile, waiver: str | None) -> WindowRepair:
-        """The object stays; its row is made to describe it, where it does not."""
-        row, info = self._row(tile, self.info, waiver), self.info
-        if says_the_same(self.state.row, row):
+    def mend(self, tile: EncodedTile, waiver: str | None, *, made: bool) -> WindowRepair:
+        """The object stays; its row is made to describe it, where it does not.
+
+        ``made``: this run just made the same pixels, so that its versions stand for them.
+        """
+        row, info, before = self._row(tile, self.info, waiver), self.info, self.state.row
+        if not made and before is not None:
+            row = replace(row, software=before.software)
+        lossy = self.spec.plan.recipe.compress in LOSSY
+        if says_the_same(before, row, lossy=lossy):
             return self.outcome(self.as_it_was)
         self._write_ahead("row-replacing", {"row": describe_row(row)})
         if not settle_row(self.session, row, self.state.row, info):

@@ -22,7 +22,8 @@ class RepairReport:
     """The windows that were looked at, the mosaic as it stands, and what went wrong, if anything.
 
     ``published``: mosaic, item or preview were repaired as well; ``plan_restored``: plan.json
-    was put back before. ``left`` is what no repair mends, such as stray objects.
+    was put back before. ``wrong`` is what was found of the first three, ``left`` is what no
+    repair mends, such as stray objects.
     """
 
     job_id: str
@@ -31,6 +32,7 @@ class RepairReport:
     error: SceneMosaicError | None
     seconds: float
     published: bool = False
+    wrong: tuple[Finding, ...] = ()
     left: tuple[Finding, ...] = ()
     plan_restored: bool = False
 

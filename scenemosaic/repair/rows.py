@@ -10,14 +10,20 @@ from scenemosaic.published import head
 from scenemosaic.repair.outcome import same_version
 from scenemosaic.row_swap import swap_row
 from scenemosaic.session import Session
+from scenemosaic.software import LOSSY_CODEC
 from scenemosaic.stores.port import ObjectInfo
 
 _TURNS: Final = 16
 
 
-def says_the_same(row: Row | None, wanted: Row) -> bool:
-    """Whether the row says of its object what ``wanted`` does, whoever wrote it and when."""
-    return row is not None and _facts(row) == _facts(fitted(wanted))
+def says_the_same(row: Row | None, wanted: Row, *, lossy: bool = False) -> bool:
+    """Whether the row says of its object what ``wanted`` does, whoever wrote it and when.
+
+    Of a ``lossy`` tile the codec's version is part of that: assembly goes by it.
+    """
+    if row is None or _facts(row) != _facts(fitted(wanted)):
+        return False
+    return not lossy or row.software.get(LOSSY_CODEC) == wanted.software.get(LOSSY_CODEC)
 
 
 def _facts(row: Row) -> Row:

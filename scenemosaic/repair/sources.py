@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from scenemosaic.errors import InputError, SourceChanged, SourceReadError
 from scenemosaic.locations import canonical_location
-from scenemosaic.pins import verify_pin
+from scenemosaic.pins import check_readable, verify_pin
 from scenemosaic.plan import Pin, Plan, PlanOptions
 from scenemosaic.reading_env import reading_as
 from scenemosaic.session import JobSpec
@@ -27,6 +27,13 @@ def located(spec: JobSpec, given: Sequence[str]) -> JobSpec:
                 "repair with --accept-new-source, which makes a new job with the same recipe"
             ) from error
     return replace(spec, locations=locations)
+
+
+def check_given(spec: JobSpec, given: Sequence[str]) -> None:
+    """InputError where a source that was given is not there, whatever it should hold."""
+    with reading_as(spec.place.store):
+        for location in find_sources(spec, given) if given else ():
+            check_readable(location)
 
 
 def find_sources(spec: JobSpec, given: Sequence[str]) -> tuple[str, ...]:

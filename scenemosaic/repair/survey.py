@@ -6,7 +6,7 @@ from typing import Final
 
 from scenemosaic.errors import InputError, SourceChanged
 from scenemosaic.grid import Tiling
-from scenemosaic.repair.sources import located
+from scenemosaic.repair.sources import check_given, located
 from scenemosaic.session import JobSpec, open_session
 from scenemosaic.verification.findings import Finding, Kind
 from scenemosaic.verification.inspection import inspect_window
@@ -26,7 +26,8 @@ class Survey:
 
     ``publish``: mosaic, item or preview need something, too. ``renew``: what is published
     is damaged; ``doubtful``: so it seems beside rows that are wrong, and once these are mended
-    :func:`is_damaged` knows. ``left`` is what no repair mends, such as stray objects.
+    :func:`is_damaged` knows. ``wrong`` is what was found of these three, ``left`` what no
+    repair mends, such as stray objects.
     """
 
     spec: JobSpec
@@ -35,6 +36,7 @@ class Survey:
     publish: bool
     renew: bool = False
     doubtful: bool = False
+    wrong: tuple[Finding, ...] = ()
     left: tuple[Finding, ...] = ()
 
 
@@ -46,9 +48,11 @@ def survey(
 ) -> Survey:
     """What to repair, with the sources' locations in its ``spec``. Changes nothing.
 
-    Raises InputError for windows that the plan does not have, and where a source is needed
-    that is not known; SourceChanged where it is not the pinned one.
+    Raises InputError for windows that the plan does not have, where a source is needed that
+    is not known, and at once where one that is given is not there; SourceChanged where it is
+    not the pinned one.
     """
+    check_given(spec, sources)
     if names:
         numbers = numbers_of(spec.plan.recipe.tiling(), names)
         return Survey(located(spec, sources), numbers, named=True, publish=False)
@@ -63,15 +67,8 @@ def is_damaged(spec: JobSpec) -> bool:
 
 
 def numbers_of(tiling: Tiling, names: Sequence[str]) -> tuple[int, ...]:
-    """The numbers of the windows of these very names, each once."""
-    numbers = [window_number(tiling, name) for name in names]
-    wrong = [name for name, number in zip(names, numbers, strict=True) if number is None]
-    if wrong:
-        raise InputError(
-            f"the plan has no window {', '.join(wrong)}: it has {tiling.rows} x {tiling.cols}, "
-            f"0000_0000 to {tiling.window(len(tiling) - 1).name}"
-        )
-    return tuple(dict.fromkeys(number for number in numbers if number is not None))
+    """The numbers of the windows of these names, spelled out or short (0_0), each once."""
+    return tuple(dict.fromkeys(tiling.number(name) for name in names))
 
 
 def _sorted_out(spec: JobSpec, findings: Sequence[Finding]) -> Survey:
@@ -89,7 +86,16 @@ def _sorted_out(spec: JobSpec, findings: Sequence[Finding]) -> Survey:
         else:
             left.append(finding)
     renew = any(one.kind in _DAMAGED and one.subject != "item" for one in published)
-    return Survey(spec, tuple(numbers), False, bool(published), renew, doubtful, tuple(left))
+    return Survey(
+        spec,
+        tuple(numbers),
+        named=False,
+        publish=bool(published),
+        renew=renew,
+        doubtful=doubtful,
+        wrong=tuple(published),
+        left=tuple(left),
+    )
 
 
 def _located_where_needed(spec: JobSpec, numbers: Sequence[int], sources: Sequence[str]) -> JobSpec:

@@ -50,10 +50,12 @@ def _repair(target: Target, *, named: bool) -> WindowRepair:
     state = target.state
     waiver = None if state.row is None or named else state.row.waiver
     if only_row_is_wrong(state, named=named):
-        return target.mend(_standing_tile(target), waiver)
+        return target.mend(_standing_tile(target), waiver, made=False)
     tile = _make(target, waiver)
     standing = _same_as(target, tile)
-    return target.replace(tile, waiver) if standing is None else target.mend(standing, waiver)
+    if standing is None:
+        return target.replace(tile, waiver)
+    return target.mend(standing, waiver, made=True)
 
 
 def only_row_is_wrong(state: WindowState, *, named: bool) -> bool:

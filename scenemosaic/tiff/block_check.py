@@ -99,11 +99,22 @@ def _lzw(block: bytes, expected: int) -> int:
 
 
 def _lerc(block: bytes, expected: int) -> int:
-    return np.asarray(imagecodecs.lerc_decode(block)).nbytes
+    return _bytes_of(imagecodecs.lerc_decode(block), expected)
 
 
 def _webp(block: bytes, expected: int) -> int:
-    return np.asarray(imagecodecs.webp_decode(block)).nbytes
+    return _bytes_of(imagecodecs.webp_decode(block), expected)
+
+
+def _bytes_of(decoded: Any, expected: int) -> int:
+    """The length of what a block reads as.
+
+    An alpha of 8 bits need not be among its samples: WebP leaves out one that is opaque,
+    and libtiff keeps one of 0 and 255 as LERC's mask.
+    """
+    pixels = np.asarray(decoded)
+    with_alpha = pixels.nbytes + pixels.shape[0] * pixels.shape[1]
+    return expected if pixels.itemsize == 1 and with_alpha == expected else pixels.nbytes
 
 
 _DECODERS: dict[str, Callable[[bytes, int], int]] = {

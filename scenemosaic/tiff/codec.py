@@ -163,7 +163,8 @@ def zstd_level(level: int | None, effort: str) -> int:
 def _deflater(coding: BlockCoding, sample: Pixels, choice: deflate.Choice) -> deflate.Compressor:
     if coding.level is not None:
         return deflate.libdeflate(coding.level)
-    return choice(sample) if coding.effort == "balanced" else deflate.BY_EFFORT[coding.effort]
+    by_effort = {"fast": deflate.cheapest, "balanced": choice, "small": deflate.smallest}
+    return by_effort[coding.effort](sample)
 
 
 def _compressor(

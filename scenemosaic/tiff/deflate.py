@@ -4,10 +4,11 @@ ISA-L at its level 3 takes about a quarter of the CPU of libdeflate at level 6. 
 imagery it makes no more bytes; on smooth data it makes up to 60 % more. So one
 block of a tile is compressed by both, and what it says holds for all the others.
 Any reader of DEFLATE reads both, and both may stand in one mosaic. That is the
-balanced effort; ``fast`` is ISA-L throughout, ``small`` libdeflate at its level 9.
+balanced effort; ``fast`` is ISA-L throughout, ``small`` the smaller of ISA-L and libdeflate
+at its level 9.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 import imagecodecs
@@ -33,13 +34,16 @@ def isal(block: Any) -> bytes:
     return bytes(isal_zlib.compress(block, ISAL_LEVEL))
 
 
-BY_EFFORT: Final[Mapping[str, Compressor]] = {"fast": isal, "small": libdeflate(SMALL_LEVEL)}
-
-
 def chosen(sample: Any) -> Compressor:
     """The compressor for pixels like ``sample``, a contiguous block; ``sample`` alone decides."""
     small = libdeflate(LIBDEFLATE_LEVEL)
     return isal if len(isal(sample)) <= _WORTH * len(small(sample)) else small
+
+
+def smallest(sample: Any) -> Compressor:
+    """The compressor that makes the fewest bytes of ``sample``: on noise it is ISA-L."""
+    small = libdeflate(SMALL_LEVEL)
+    return isal if len(isal(sample)) <= len(small(sample)) else small
 
 
 def cheapest(sample: Any) -> Compressor:

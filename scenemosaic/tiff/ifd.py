@@ -5,8 +5,8 @@ area in front of the first directory.
 """
 
 import struct
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from scenemosaic.errors import IncompleteError
 
@@ -21,6 +21,7 @@ TILE_WIDTH, TILE_LENGTH, TILE_OFFSETS, TILE_BYTE_COUNTS = 322, 323, 324, 325
 PIXEL_SCALE, TIE_POINT, TRANSFORMATION = 33550, 33922, 34264
 GDAL_METADATA = 42112
 
+_ARRAYS = frozenset({TILE_OFFSETS, TILE_BYTE_COUNTS})
 _MAX_TAGS = 4096
 
 
@@ -133,10 +134,12 @@ def _unpack(form: str, data: bytes, position: int) -> int:
 def directory_bytes(directory: Directory, *, big: bool) -> int:
     """The size of a directory with its out-of-line values, as :func:`write` makes it."""
     fmt = _BIG if big else _CLASSIC
-    outline = sum(
-        _aligned(len(tag.data)) for tag in directory.values() if len(tag.data) > fmt.inline_bytes
-    )
-    return _fixed_bytes(directory, fmt) + outline
+    return _fixed_bytes(directory, fmt) + _outline_bytes(directory, fmt)
+
+
+def _outline_bytes(directory: Directory, fmt: _Format) -> int:
+    sizes = (len(tag.data) for tag in directory.values())
+    return sum(_aligned(size) for size in sizes if size > fmt.inline_bytes)
 
 
 def _fixed_bytes(directory: Directory, fmt: _Format) -> int:
@@ -148,25 +151,55 @@ def _aligned(size: int) -> int:
     return -(-size // 8) * 8
 
 
-def write(directory: Directory, position: int, *, big: bool, last: bool) -> bytes:
-    """A directory to stand at byte ``position``, its values right behind it.
+def write(directories: Sequence[Directory], position: int, *, big: bool) -> bytes:
+    """A chain of directories to stand at byte ``position``, each with its values right behind it.
 
-    The next directory is to follow directly; ``last`` ends the chain.
+    Only the block arrays come behind the last one: they may be long, and whoever reads the
+    front of a large file finds every directory in it.
     """
     fmt = _BIG if big else _CLASSIC
-    outline_at = position + _fixed_bytes(directory, fmt)
-    entries, outline = [struct.pack(f"<{fmt.count}", len(directory))], bytearray()
+    arrays_at = position + sum(_near_bytes(directory, fmt) for directory in directories)
+    near, arrays = bytearray(), _Values(arrays_at)
+    for number, directory in enumerate(directories, 1):
+        start = position + len(near)
+        following = 0 if number == len(directories) else start + _near_bytes(directory, fmt)
+        near += _directory(directory, start, following, arrays, fmt)
+    return bytes(near + arrays.data)
+
+
+@dataclass(slots=True)
+class _Values:
+    """Values that lie outside their entries, from byte ``position`` on."""
+
+    position: int
+    data: bytearray = field(default_factory=bytearray)
+
+    def add(self, value: bytes) -> int:
+        """Where the value lies."""
+        at = self.position + len(self.data)
+        self.data += value.ljust(_aligned(len(value)), b"\0")
+        return at
+
+
+def _near_bytes(directory: Directory, fmt: _Format) -> int:
+    near = {code: tag for code, tag in directory.items() if code not in _ARRAYS}
+    return _fixed_bytes(directory, fmt) + _outline_bytes(near, fmt)
+
+
+def _directory(
+    directory: Directory, position: int, following: int, arrays: _Values, fmt: _Format
+) -> bytes:
+    values = _Values(position + _fixed_bytes(directory, fmt))
+    entries = [struct.pack(f"<{fmt.count}", len(directory))]
     for code, tag in sorted(directory.items()):
         value = tag.data
         if len(value) > fmt.inline_bytes:
-            pointer = struct.pack(f"<{fmt.offset}", outline_at + len(outline))
-            outline += value.ljust(_aligned(len(value)), b"\0")
-            value = pointer
+            place = arrays if code in _ARRAYS else values
+            value = struct.pack(f"<{fmt.offset}", place.add(value))
         head = struct.pack(f"<HH{fmt.offset}", code, tag.type, tag.count)
         entries.append(head + value.ljust(fmt.inline_bytes, b"\0"))
-    following = 0 if last else outline_at + len(outline)
     entries.append(struct.pack(f"<{fmt.offset}", following))
-    return b"".join(entries).ljust(outline_at - position, b"\0") + bytes(outline)
+    return b"".join(entries).ljust(values.position - position, b"\0") + bytes(values.data)
 
 
 # Every claim here is true of each file that we write; the order of blocks is not

@@ -225,7 +225,5 @@ def _header_bytes(directories: Sequence[Directory], big: bool, framed: bool) -> 
 
 
 def _header(directories: Sequence[Directory], big: bool, framed: bool) -> bytes:
-    header = bytearray(ifd.file_header(big=big, framed=framed))
-    for number, directory in enumerate(directories, 1):
-        header += ifd.write(directory, len(header), big=big, last=number == len(directories))
-    return bytes(header)
+    header = ifd.file_header(big=big, framed=framed)
+    return header + ifd.write(directories, len(header), big=big)

@@ -18,7 +18,7 @@ _FIRST_READ = 64 << 10
 # Before it stands a TIFF's magic, whatever frames its blocks.
 _LEAST_OFFSET = 8
 # All tags but the block arrays: metadata of the source may be long.
-_OTHER_TAGS_BYTES = 4 << 20
+MAX_TAGS_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def read_directories(
 
     Reads no more than such a file can have in front of its data. Raises BadTiff.
     """
-    most = _OTHER_TAGS_BYTES + 16 * sum(shape.blocks for shape in shapes)
+    most = MAX_TAGS_BYTES + 16 * sum(shape.blocks for shape in shapes)
     length = _FIRST_READ
     while True:
         front = read(0, min(length, size_bytes))

@@ -3,6 +3,7 @@
 import os
 import pickle
 import subprocess
+import sys
 from datetime import date
 from typing import Any
 
@@ -146,3 +147,22 @@ def test_one_command_registers_them_all(prefect_server: str) -> None:
     )
     for block in BLOCKS:
         assert block.get_block_type_name() in done.stdout
+
+
+def test_a_plain_install_has_the_blocks_and_serves_every_flow() -> None:
+    """Without the packages of other clouds, which the tests' own environment has."""
+    code = (
+        "import sys\n"
+        "for name in ('prefect_gcp', 'prefect_azure'): sys.modules[name] = None\n"
+        "from blocks import SceneStore\n"
+        "from flows.serving import deployments, flow_of\n"
+        "from flows.deployment_table import TABLE\n"
+        "assert SceneStore(root='s3://bucket/p').gcp_credentials is None\n"
+        "assert len([flow_of(entry) for entry in TABLE]) == len(TABLE)\n"
+        "try: SceneStore(root='s3://bucket/p', gcp_credentials={'project': 'p'})\n"
+        "except ValueError: print('refused')\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=120
+    )
+    assert (told.returncode, told.stdout) == (0, "refused\n"), told.stderr

@@ -59,6 +59,8 @@ def test_assemble_refuses_gaps_and_then_does_it(started: JobSpec, tmp_path: Path
     assert refused.value()["missing"] == ["0002_0003"]
     assert "0002_0003" in refused.err
     assert len(refused.err.splitlines()) == 1
+    assert f"run scenemosaic process SOURCE again, or scenemosaic repair {job_id}" in refused.err
+    assert "same command" not in refused.err
     mosaic = tmp_path / "root" / keys.mosaic_key(job_id)
     assert not mosaic.exists()
 
@@ -89,9 +91,11 @@ def test_init_of_a_bucket_prints_its_lifecycle_rule(
     env = {"AWS_ENDPOINT_URL_DYNAMODB": ministack}
     value = run_command([*arguments, "--json"], tmp_path, env).value()
     assert value["made"] is True
-    (rule,) = value["lifecycle"]["Rules"]
-    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
-    assert rule["Filter"] == {"Prefix": "some/prefix/"}
+    uploads, stages = value["lifecycle"]["Rules"]
+    assert uploads["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}
+    assert uploads["Filter"] == {"Prefix": "some/prefix/"}
+    assert stages["Expiration"] == {"Days": 7}
+    assert stages["Filter"] == {"Prefix": "some/prefix/stages/"}
     text = run_command(arguments, tmp_path, env).out
     assert json.loads(text[text.index("{") :]) == value["lifecycle"]
 

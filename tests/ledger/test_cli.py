@@ -62,7 +62,7 @@ def stored(spec: JobSpec) -> Any:
     return json.loads(open_session(spec).store.get(keys.ledger_key("daily")))
 
 
-def test_publish_show_and_publish_again(spec: JobSpec, tmp_path: Path) -> None:
+def test_publish_show_and_publish_again(spec: JobSpec, place: Place, tmp_path: Path) -> None:
     first = run_command(publish(spec, "--run-id", "monday", "--json"), tmp_path)
     assert (first.code, first.err) == (0, "")
     value = first.value()
@@ -76,8 +76,15 @@ def test_publish_show_and_publish_again(spec: JobSpec, tmp_path: Path) -> None:
     assert again.code == 0
     assert "already-published" in again.out
 
-    full = run_command(publish(spec, "--json"), tmp_path)
+    before = stored(spec)
+    same = run_command(publish(spec, "--json"), tmp_path)
+    assert (same.code, same.value()["outcome"]) == (0, "already-published")
+    assert stored(spec) == before, "nothing is new, and no slot is used"
+
+    other = finished(place, tmp_path, seed=2)
+    full = run_command(publish(other, "--json"), tmp_path)
     assert (full.code, full.value()["outcome"]) == (4, "slots-used-up")
+    assert "--slots" in full.err
     assert full.value()["error"]["kind"] == "slots-used-up"
     assert full.value()["slots"]["used"] == full.value()["slots"]["slots"] == 1
     assert len(full.err.splitlines()) == 1
@@ -110,8 +117,16 @@ def test_a_held_ledger_is_exit_4_and_names_the_holder(spec: JobSpec, tmp_path: P
 
 
 def test_max_age(spec: JobSpec, tmp_path: Path) -> None:
-    assert run_command(ledger(spec, "show", "--max-age", "0s"), tmp_path).code == 0
+    nobody = run_command(ledger(spec, "show", "--max-age", "0s"), tmp_path)
+    assert (nobody.code, nobody.out) == (2, "")
+    assert "no such ledger" in nobody.err
+    assert "there is none here" in nobody.err
     hold(spec, "slow")
+    wrong = run_command(["ledger", "show", "dayly", "--to", spec.root], tmp_path)
+    assert (wrong.code, "there is daily" in wrong.err) == (2, True)
+    gone = run_command(["ledger", "show", "daily", "--to", str(tmp_path / "gone")], tmp_path)
+    assert (gone.code, "there is no folder" in gone.err) == (2, True)
+    assert not (tmp_path / "gone").exists()
     fresh = run_command(ledger(spec, "show", "--max-age", "2h", "--json"), tmp_path)
     assert (fresh.code, fresh.value()["stale"]) == (0, False)
     while fresh.value()["active"]["age_s"] < 1:
@@ -230,7 +245,9 @@ def resume(url: str, run_id: str, **answer: object) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_waits_for_a_person(spec: JobSpec, tmp_path: Path, prefect_server: str) -> None:
+def test_a_command_waits_for_a_person(
+    spec: JobSpec, place: Place, tmp_path: Path, prefect_server: str
+) -> None:
     extra = {"PREFECT_API_URL": prefect_server}
     process = start_command(publish(spec, "--approve", "--json"), tmp_path, extra)
     run_id = waiting_run(prefect_server, spec.plan.job_id)
@@ -243,14 +260,17 @@ def test_a_command_waits_for_a_person(spec: JobSpec, tmp_path: Path, prefect_ser
     assert value["run_id"] == run_id
     assert stored(spec)["history"][0]["approved_by"] == "Ada Lovelace"
     # A run that the server knows is recorded, also where it ends in a conflict.
-    full = run_command(publish(spec, "--json"), tmp_path, extra)
+    again = run_command(publish(spec, "--json"), tmp_path, extra)
+    assert (again.code, again.value()["outcome"]) == (0, "already-published")
+    other = finished(place, tmp_path, seed=2)
+    full = run_command(publish(other, "--json"), tmp_path, extra)
     assert (full.code, full.value()["outcome"]) == (4, "slots-used-up")
     states = {
         run["state_name"]
         for run in api(prefect_server, "flow_runs/filter", {})
-        if run["parameters"].get("job_id") == spec.plan.job_id
+        if run["parameters"].get("job_id") in (spec.plan.job_id, other.plan.job_id)
     }
-    assert states == {"Published", "SlotsUsedUp"}
+    assert states == {"Published", "AlreadyPublished", "SlotsUsedUp"}
 
 
 @pytest.mark.slow

@@ -159,15 +159,42 @@ def test_the_same_run_again_after_another_does_not_turn_it_back(
     assert isinstance(go(other, "run-1").conflict, Superseded)
 
 
-def test_whoever_comes_too_late_today_learns_until_when(
-    spec: JobSpec, place: Place, counting: Callable[[], Wrapper]
+@pytest.mark.parametrize("slots", [1, 2])
+def test_another_run_of_what_is_the_latest_changes_nothing(
+    spec: JobSpec, place: Place, tmp_path: Path, slots: int
 ) -> None:
+    go(finished(place, tmp_path, seed=2), "run-0")
+    first = go(spec, "run-1")
+    before = place.versions()
+    again = go(spec, "run-2", slots=slots)
+    assert (again.already, again.conflict, again.latest) == (True, None, first.latest)
+    assert place.versions() == before, "no slot is used, and previous_job_id stays"
+    # Under another ledger it is a publication of its own.
+    assert not publish(spec, "other", by("run-3", spec)).already
+
+
+def test_what_was_not_listed_is_published_again(spec: JobSpec, place: Place) -> None:
+    go(spec, "run-1")
+    remove(place, keys.CATALOG_KEY)
+    assert not go(spec, "run-2").already
+    assert document(spec, keys.CATALOG_KEY)["links"][1]["href"].startswith("./")
+    book_of(spec).reserve(by("run-3", spec))
+    assert isinstance(go(spec, "run-4").conflict, LeaseHeld), "the holder may be changing it"
+    assert not go(spec, "run-3").already, "a run that holds the ledger has to end"
+    assert book_of(spec).read().active is None
+
+
+def test_whoever_comes_too_late_today_learns_until_when(
+    spec: JobSpec, place: Place, tmp_path: Path, counting: Callable[[], Wrapper]
+) -> None:
+    other = finished(place, tmp_path, seed=2)
     go(spec, "run-1", slots=1)
     before, counted = place.versions(), counting()
-    late = go(spec, "run-2", slots=1)
+    late = go(other, "run-2", slots=1)
     assert (counted.writes, counted.heads) == (0, 3)
     assert isinstance(late.conflict, SlotsUsedUp)
     assert "1 of 1 slots" in str(late.conflict)
+    assert "--slots" in str(late.conflict)
     assert "Europe/Berlin" in str(late.conflict)
     assert place.versions() == before
 

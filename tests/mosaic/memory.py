@@ -13,7 +13,7 @@ from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.plan import Pin, Plan
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipe import ENCODING, Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.runs import pack_sizes
 from scenemosaic.tiff.template import make_template
@@ -26,6 +26,7 @@ UTM31 = CRS.from_epsg(32631).to_wkt()
 def recipe_for(pixels: Array, window_size: int, **options: Any) -> Recipe:
     """A recipe for an image (bands, height, width), with the planner's usual predictor."""
     bands, height, width = pixels.shape
+    options.setdefault("encoding_version", ENCODING)
     options.setdefault("predictor", _predictor(pixels.dtype, options.get("compress", "deflate")))
     return Recipe(
         grid=Grid(UTM31, (10.0, 0.0, 500_000.5, 0.0, -10.0, 5_000_000.25), width, height),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rasterio.enums import ColorInterp
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.mosaic.sample import check_sample
@@ -76,6 +77,19 @@ def test_a_tile_whose_blocks_would_not_decode_is_named(
         made_by(job, {"0001_0002": stranger}).mosaic()
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0, 1, exclude_max=True), st.integers(0, 7))
+def test_the_first_tiles_header_is_that_of_its_row(share: float, bit: int) -> None:
+    """All of the mosaic's tags come from it, and no block's checksum covers them."""
+    job = tile_job(PIXELS, recipe_for(PIXELS, 128, block_size=128))
+    key, tile = next(item for item in job.tiles.items() if "0000_0000" in item[0])
+    data = bytearray(tile.data)
+    data[int(share * len(tile.data) / 4)] ^= 1 << bit
+    damaged = job.tiles | {key: dataclasses.replace(tile, data=bytes(data))}
+    with pytest.raises(IncompleteError, match="0000_0000 holds other bytes"):
+        dataclasses.replace(job, tiles=damaged).mosaic()
+
+
 def test_only_what_a_decoder_goes_by_is_compared() -> None:
     recipe = recipe_for(PIXELS, 128, block_size=128)
 
@@ -97,6 +111,21 @@ def test_a_sound_mosaic_passes(compress: str) -> None:
     recipe = recipe_for(PIXELS, 128, block_size=128, compress=compress, has_mask=True)
     data = tile_job(PIXELS, recipe, mask).mosaic()
     check_sample(lambda at, n: data[at : at + n], len(data), recipe, "it")
+
+
+@pytest.mark.parametrize("compress", ["webp", "lerc"])
+def test_a_codec_may_leave_out_an_alpha_that_tells_nothing(compress: str) -> None:
+    pixels = noise("uint8", (4, 128, 128))
+    pixels[-1] = 255
+    recipe = recipe_for(pixels, 128, block_size=128, compress=compress)
+    template = make_template(recipe, _last_is_alpha)
+    data = encode_tile(pixels, None, recipe.tiling().window(0), recipe, template).data
+    check_sample(lambda at, n: data[at : at + n], len(data), recipe, "it")
+
+
+def _last_is_alpha(dataset: Any) -> None:
+    others = [ColorInterp.undefined] * (dataset.count - 2)
+    dataset.colorinterp = [ColorInterp.gray, *others, ColorInterp.alpha]
 
 
 @settings(max_examples=30, deadline=None)

@@ -192,3 +192,15 @@ def test_hidden_pixels_elsewhere_change_nothing(
     theirs = gdal_levels(tmp_path, pixels, None, Hiding(nodata), resampling)
     for level in range(LEVELS + 1):
         assert all(same(levels[level][0], theirs[level][0]) for levels in made), f"level {level}"
+
+
+@pytest.mark.parametrize("nodata", [0.0, 1.0, -9999.0, float("inf")])
+def test_no_mean_of_single_floats_is_hidden_by_being_nodata(tmp_path: Path, nodata: float) -> None:
+    rng, shape = np.random.default_rng(2), (1, 256, 256)
+    around = [nodata - 1, nodata + 1] if np.isfinite(nodata) else [np.finfo("float32").max, 0]
+    pixels = rng.choice(np.array(around, "float32"), shape)
+    pixels[:, 64:96, 64:96] = nodata
+    ours = pyramid(pixels, None, Kernel("bilinear", nodata), LEVELS)
+    theirs = gdal_levels(tmp_path, pixels, None, Hiding(nodata), "bilinear")
+    for level in range(1, LEVELS + 1):
+        assert np.array_equal(ours[level][0] == nodata, theirs[level][0] == nodata)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import IncompleteError
+from scenemosaic.recipe import ENCODING, FIRST_ENCODING
 from scenemosaic.recipe_rules import RESAMPLINGS
 from tests.mosaic.memory import MemoryJob, recipe_for, tile_job
 from tests.mosaic.pictures import noise, same
@@ -31,6 +32,7 @@ def images(draw: st.DrawFn) -> tuple[Any, dict[str, Any], Any]:
         "resampling": draw(st.sampled_from(RESAMPLINGS)),
         "interleave": draw(st.sampled_from(["pixel", "band"])) if shape[0] > 1 else "pixel",
         "compress": draw(st.sampled_from(["deflate", "zstd", "none"])),
+        "encoding_version": draw(st.sampled_from([FIRST_ENCODING, ENCODING])),
     }
     mask = None
     if nodata is None and draw(st.booleans()):

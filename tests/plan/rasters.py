@@ -48,7 +48,7 @@ def handmade(path: Path, tags: dict[int, Tag], *, width: int = 16, height: int =
     directory |= tags
     start = 8 + len(data)
     header = struct.pack("<2sHI", b"II", 42, start)
-    path.write_bytes(header + data + ifd.write(directory, start, big=False, last=True))
+    path.write_bytes(header + data + ifd.write([directory], start, big=False))
     return str(path)
 
 

@@ -279,6 +279,39 @@ def test_odd_bits(tmp_path: Path, dtype: str, bits: int) -> None:
         assert f"{bits} bits" in refused(source, PlanOptions(**options))
 
 
+def test_nodata_outside_the_bits(tmp_path: Path) -> None:
+    """Blocks that the source leaves out read as it, and the mosaic could not hold it."""
+    pixels = np.ones((1, 8, 8), "uint16")
+    source = write_raster(tmp_path / "a.tif", pixels, nbits=12, nodata=4096)
+    assert "--whole-bits" in refused(source)
+    assert recipe_of(source, PlanOptions(whole_bits=True)).nodata == 4096
+    assert recipe_of(write_raster(tmp_path / "b.tif", pixels, nbits=12, nodata=4095)).nbits == 12
+
+
+def test_lerc_keeps_colours_beneath_an_alpha_band_by_band(tmp_path: Path) -> None:
+    """libtiff makes LERC's mask of an alpha of 0 and 255: what lies beneath would be lost."""
+    source = write_raster(
+        tmp_path / "a.tif", np.zeros((4, 8, 8), "uint8"), photometric="RGB", ALPHA="YES"
+    )
+    assert recipe_of(source, PlanOptions(compress="lerc")).interleave == "band"
+    assert recipe_of(source, PlanOptions(compress="deflate")).interleave == "pixel"
+    assert "alpha is 0" in refused(source, PlanOptions(compress="lerc", interleave="pixel"))
+
+
+def test_metadata_beyond_what_a_tile_carries(tmp_path: Path) -> None:
+    source = write_raster(tmp_path / "a.tif")
+    with rasterio.open(source, "r+") as dataset:
+        dataset.update_tags(HISTORY="x" * (5 << 20))
+    assert "its metadata takes 5.0 MiB" in refused(source)
+
+
+def test_a_palette_of_few_bits_keeps_them(tmp_path: Path) -> None:
+    pixels = np.ones((1, 8, 8), "uint8")
+    source = write_raster(tmp_path / "p.tif", pixels, photometric="PALETTE", nbits=4)
+    assert recipe_of(source).nbits == 4
+    assert "leave out --whole-bits" in refused(source, PlanOptions(whole_bits=True))
+
+
 def test_bits_of_a_jpeg2000_source(tmp_path: Path) -> None:
     """As Sentinel-2's: 15 bits in uint16."""
     options: dict[str, Any] = {"driver": "JP2OpenJPEG", "QUALITY": "100", "REVERSIBLE": "YES"}

@@ -29,6 +29,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Run:
 
 
 def test_a_table_for_people(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
     code, out, err = command(str(tmp_path / "root"))
     assert code == 0
     lines = out.splitlines()
@@ -41,6 +42,7 @@ def test_a_table_for_people(command: Run, tmp_path: Path) -> None:
 
 
 def test_one_json_object(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
     code, out, _ = command(str(tmp_path / "root"), "--json")
     value = json.loads(out)
     assert code == 0
@@ -51,6 +53,13 @@ def test_one_json_object(command: Run, tmp_path: Path) -> None:
     assert value["made"]
     assert value["left"] == []
     assert "error" not in value
+
+
+def test_a_local_root_that_is_not_there_is_not_made(command: Run, tmp_path: Path) -> None:
+    code, out, err = command(str(tmp_path / "typo"))
+    assert (code, out) == (2, "")
+    assert f"there is no folder {tmp_path / 'typo'}" in err
+    assert not (tmp_path / "typo").exists()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scenemosaic import keys
 from scenemosaic.verification.verify import verify
 from tests.flows.conftest import prefect_server
 from tests.flows.serving import Answer, run_command
@@ -32,6 +33,10 @@ def command(made: Made, verb: str, *more: str, env: dict[str, str] | None = None
 
 def test_repair_says_what_it_did(made: Made) -> None:
     made.damage(made.tile_key(NAME))
+    absent = command(made, "repair", "--source", "nope.tif")
+    assert (absent.code, absent.out) == (2, "")
+    (line,) = absent.err.splitlines()
+    assert "nope.tif: cannot be read: No such file" in line
     answer = command(
         made, "repair", "--source", "scene.tif", "--json", env={"SCENEMOSAIC_OPERATOR": "ann"}
     )
@@ -45,6 +50,25 @@ def test_repair_says_what_it_did(made: Made) -> None:
     assert '"operator":"ann"' in made.read(f"audit/{made.job_id}/00000001.jsonl").decode()
     text = command(made, "repair")
     assert (text.code, "no window is wrong" in text.out) == (0, True)
+
+
+def test_repair_of_the_mosaic_alone_says_what_was_wrong(made: Made) -> None:
+    assert command(made, "publish").code == 0
+    made.damage(keys.mosaic_key(made.job_id))
+    text = command(made, "repair")
+    assert text.code == 0, text.err
+    assert "--source has to say" in text.err
+    lines = text.out.splitlines()
+    assert lines[1].startswith("wrong    mosaic: ")
+    publish = f"scenemosaic publish {made.job_id} --to {made.spec.root}"
+    assert lines[-1] == f"latest   latest.json names revision 0 still: {publish} moves it"
+    assert command(made, "publish", "--slots", "2").code == 0
+    assert "names revision" not in command(made, "repair").out
+
+
+def test_a_window_is_named_in_short(made: Made) -> None:
+    answer = command(made, "repair", "--window", "1_1", "--source", "scene.tif", "--json")
+    assert (answer.code, answer.value()["windows"][0]["window"]) == (0, NAME)
 
 
 def test_repair_of_a_changed_source_names_both_pins(made: Made) -> None:

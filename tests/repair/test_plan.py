@@ -11,7 +11,10 @@ import rasterio
 
 from scenemosaic import audit, job, keys
 from scenemosaic.errors import InputError, KeyHasHistory, SourceChanged, Superseded
+from scenemosaic.grid import Grid
+from scenemosaic.plan import Pin, Plan
 from scenemosaic.planning import PlanOptions
+from scenemosaic.recipe import ENCODING, FIRST_ENCODING, Recipe
 from scenemosaic.repair import restore_plan
 from scenemosaic.repair.plan_again import options_shown, plan_like
 from scenemosaic.stores.port import Store
@@ -217,3 +220,15 @@ def test_a_file_of_others_shows_nothing(tmp_path: Path) -> None:
 def test_no_plan_is_like_one_of_another_source(local_job: Made) -> None:
     assert plan_like(local_job.spec.plan, local_job.job_id) == local_job.spec.plan
     assert plan_like(local_job.spec.plan, "0" * 32) is None
+
+
+def test_plans_of_an_earlier_version_are_found() -> None:
+    grid = Grid("EPSG:32631", (10.0, 0.0, 5e5, 0.0, -10.0, 5e6), 900, 700)
+    now = Recipe(
+        grid, "uint8", 3, None, False, 512, compress="jpeg", photometric="ycbcr",
+        encoding_version=ENCODING,
+    )  # fmt: skip
+    earlier = dataclasses.replace(now, photometric=None, encoding_version=FIRST_ENCODING, level=80)
+    pins = (Pin(None, "0" * 64, None, None, 1),)
+    wanted = Plan(pins, earlier)
+    assert plan_like(Plan(pins, now), wanted.job_id) == wanted

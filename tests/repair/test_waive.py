@@ -121,7 +121,7 @@ def test_the_same_waiver_again_changes_nothing_and_another_is_refused(make_job: 
     assert (made.place.versions(), made.row(NAME)) == (before, row)
 
 
-@pytest.mark.parametrize("name", ["0009_0000", "1_1", "mosaic", "x"])
+@pytest.mark.parametrize("name", ["0009_0000", "9_0", "mosaic", "x"])
 def test_an_unknown_window_is_refused(local_place: MakePlace, small_scene: Path, name: str) -> None:
     made = make(local_place(), small_scene, NAME)
     with pytest.raises(InputError, match="no window"):

@@ -48,6 +48,13 @@ def test_more_effort_makes_fewer_bytes(compress: str) -> None:
     assert fast > balanced > small
 
 
+def test_the_small_effort_is_never_larger() -> None:
+    for pixels in (_noise(), _smooth()):
+        efforts = ("fast", "balanced", "small")
+        sizes = {one: _size(pixels, _coding(None, one)) for one in efforts}
+        assert min(sizes.values()) == sizes["small"]
+
+
 def test_the_fast_effort_never_looks_at_the_pixels() -> None:
     fast = encode_blocks(_smooth(), _coding(None, "fast"))
     assert fast != encode_blocks(_smooth(), _coding(None))

@@ -23,12 +23,10 @@ directories = st.dictionaries(st.integers(1, 65535), tags, min_size=1, max_size=
 
 
 def _file(made: list[dict[int, Tag]], big: bool) -> bytes:
-    data = bytearray(ifd.file_header(big=big))
-    for number, directory in enumerate(made, 1):
-        part = ifd.write(directory, len(data), big=big, last=number == len(made))
-        assert len(part) == ifd.directory_bytes(directory, big=big)
-        data += part
-    return bytes(data)
+    header = ifd.file_header(big=big, framed=False)
+    chain = ifd.write(made, len(header), big=big)
+    assert len(chain) == sum(ifd.directory_bytes(directory, big=big) for directory in made)
+    return header + chain
 
 
 @given(st.lists(directories, min_size=1, max_size=4), st.booleans())

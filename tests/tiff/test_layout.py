@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import BadTiff, Tag
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file, shifted_geo
-from scenemosaic.tiff.runs import block_offsets, frame, pack_sizes, run_bytes, unpack_sizes
+from scenemosaic.tiff.runs import (
+    BARE,
+    FRAMED,
+    block_offsets,
+    join,
+    pack_sizes,
+    run_bytes,
+    unpack_sizes,
+)
 
 blocks = st.lists(st.one_of(st.none(), st.binary(min_size=4, max_size=40)), max_size=12)
 size_lists = st.lists(
@@ -22,20 +30,38 @@ size_lists = st.lists(
 )
 
 
-@given(blocks, st.integers(0, 2**40))
-def test_every_block_lies_where_its_offset_says(made: list[bytes | None], start: int) -> None:
-    run = frame(made)
+frames = st.sampled_from([BARE, FRAMED])
+
+
+@given(blocks, st.integers(0, 2**40), frames)
+def test_every_block_lies_where_its_offset_says(
+    made: list[bytes | None], start: int, frame_bytes: int
+) -> None:
+    run = join(made, frame_bytes)
     data = b"".join(run.pieces)
-    assert len(data) == run_bytes(run.sizes)
+    assert len(data) == run_bytes(run.sizes, frame_bytes) == run.size_bytes
     assert zlib.crc32(data) == run.crc
-    for block, offset in zip(made, block_offsets(run.sizes, start).tolist(), strict=True):
+    offsets = block_offsets(run.sizes, start, frame_bytes)
+    for block, offset in zip(made, offsets.tolist(), strict=True):
         if block is None:
             assert offset == 0
             continue
         at = offset - start
         assert data[at : at + len(block)] == block
+        if frame_bytes == BARE:
+            continue
         assert struct.unpack("<I", data[at - 4 : at]) == (len(block),)
         assert data[at + len(block) : at + len(block) + 4] == block[-4:]
+
+
+@given(blocks)
+def test_bare_blocks_are_neighbours_of_which_a_reader_can_ask_together(
+    made: list[bytes | None],
+) -> None:
+    run = join(made, BARE)
+    stored = run.sizes > 0
+    offsets, sizes = block_offsets(run.sizes, 100, BARE)[stored], run.sizes[stored]
+    assert (offsets[1:] == offsets[:-1] + sizes[:-1]).all()
 
 
 @given(size_lists)
@@ -66,23 +92,44 @@ TEMPLATE = Template(
 )
 
 
-def _level(block_bytes: int, side: int) -> Level:
-    shape = LevelShape(512 * side, 512 * side, 512, 1, False)
-    one = LevelShape(512, 512, 512, 1, False)
+def _level(block_bytes: int, side: int, frame_bytes: int = BARE) -> Level:
+    shape = LevelShape(512 * side, 512 * side, 512, 1, False, frame_bytes)
+    one = LevelShape(512, 512, 512, 1, False, frame_bytes)
     size = np.array([block_bytes], np.uint32)
     return Level(shape, [Placed(i // side, i % side, one, size) for i in range(side * side)])
 
 
-@given(st.integers(1, 2**31), st.integers(1, 6))
-def test_bigtiff_is_chosen_from_the_exact_size(block_bytes: int, side: int) -> None:
-    layout = plan_file(TEMPLATE, [_level(block_bytes, side)], shift=(0, 0))
+@given(st.integers(1, 2**31), st.integers(1, 6), frames)
+def test_bigtiff_is_chosen_from_the_exact_size(
+    block_bytes: int, side: int, frame_bytes: int
+) -> None:
+    layout = plan_file(TEMPLATE, [_level(block_bytes, side, frame_bytes)], shift=(0, 0))
     (directory,) = ifd.parse(layout.header)
     offsets = directory[ifd.TILE_OFFSETS].values()
-    assert layout.size_bytes == len(layout.header) + side * side * (block_bytes + 8)
-    assert layout.size_bytes == int(offsets[-1]) + block_bytes + 4
-    assert int(offsets[0]) == len(layout.header) + 4
+    assert layout.size_bytes == len(layout.header) + side * side * (block_bytes + frame_bytes)
+    assert layout.size_bytes == int(offsets[-1]) + block_bytes + frame_bytes // 2
+    assert int(offsets[0]) == len(layout.header) + frame_bytes // 2
     assert layout.big == (layout.size_bytes > 2**32 - 1)
     assert layout.big == (layout.header[2] == 43)
+
+
+@pytest.mark.parametrize("frame_bytes", [BARE, FRAMED])
+def test_leaders_are_claimed_only_where_there_are_any(frame_bytes: int) -> None:
+    header = plan_file(TEMPLATE, [_level(50, 2, frame_bytes)], shift=(0, 0)).header
+    assert (b"BLOCK_LEADER" in header) == (b"BLOCK_TRAILER" in header) == (frame_bytes == FRAMED)
+    assert b"LAYOUT=IFDS_BEFORE_DATA\n" in header
+    assert b"BLOCK_ORDER" not in header
+
+
+def test_every_directory_stands_in_front_of_the_block_arrays() -> None:
+    levels = [_level(50, side) for side in (100, 50, 25)]
+    header = plan_file(TEMPLATE, levels, shift=(0, 0)).header
+    assert len(header) > 100_000
+    front = bytearray(header[:2000].ljust(len(header), b"\xff"))
+    seen = ifd.parse(bytes(front))
+    for directory, whole in zip(seen, ifd.parse(header), strict=True):
+        unlike = {code for code, tag in whole.items() if directory[code] != tag}
+        assert unlike == {ifd.TILE_OFFSETS, ifd.TILE_BYTE_COUNTS}
 
 
 def test_levels_lie_smallest_first() -> None:

@@ -148,7 +148,8 @@ class Damage:
         recipe = self.spec.plan.recipe
         window = recipe.tiling().window(recipe.tiling().number(NAME))
         shapes = window_shapes(window, recipe)
-        length = run_bytes(unpack_sizes(row.blocks, [shape.blocks for shape in shapes])[0])
+        sizes = unpack_sizes(row.blocks, [shape.blocks for shape in shapes])[0]
+        length = run_bytes(sizes, recipe.frame_bytes)
         crc = (zlib.crc32(data[-length:]), *row.crc[1:])
         stored = done.stored
         self.mend_row(sha256=sha256(data), crc=crc, etag=stored.etag, version_id=stored.version_id)

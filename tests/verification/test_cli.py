@@ -43,7 +43,9 @@ def test_what_is_off_is_exit_code_3(local_damage: Damage, tmp_path: Path) -> Non
     text = _run(local_damage, tmp_path)
     assert text.code == 3
     lines = text.out.splitlines()
-    assert lines[0].split()[:2] == [NAME, "missing-object"]
+    repair = f"scenemosaic repair {local_damage.job_id} --to {local_damage.place.root}"
+    assert lines[0] == f"Damaged: 1 window ({NAME}), the item. Next: {repair} [--source PATH]"
+    assert lines[1].split()[:2] == [NAME, "missing-object"]
     assert "9 of 9 windows checked: 1 foreign-object, 1 missing-object" in lines[-1]
 
 

@@ -221,5 +221,5 @@ def test_no_such_job(local_damage: Damage) -> None:
         verify_job("ab" * 16, place_at(place.root, place.manifest))
     with pytest.raises(InputError, match="32 hex digits"):
         verify_job("ab", place_at(place.root, place.manifest))
-    with pytest.raises(InputError, match="outside the 3 x 3 windows"):
+    with pytest.raises(InputError, match="it has 3 x 3"):
         verify_job(local_damage.job_id, place_at(place.root, place.manifest), names=["0007_0000"])

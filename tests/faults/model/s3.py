@@ -12,9 +12,9 @@ from unittest import mock
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.stores import s3
-from scenemosaic.stores.port import Answer, Condition, Segment, WriteResult
+from scenemosaic.stores.port import Answer, Condition, WriteResult
 from scenemosaic.stores.s3_answers import Verdict, classify
-from scenemosaic.stores.s3_parts import Limits, Part, plan_parts
+from scenemosaic.stores.s3_parts import Limits
 from scenemosaic.stores.s3_requests import Reply, S3Options
 from tests.faults.model.gate import Call, Gate
 from tests.faults.model.ports import ModelStore
@@ -218,10 +218,6 @@ def s3_store(
     return s3.S3Store(root, requests, policy, effects)
 
 
-def _small_parts(segments: list[Segment]) -> list[Part]:
-    return plan_parts(segments, LIMITS)
-
-
 def small_parts() -> Any:
     """A patch under which the adapter needs no 5 MiB for a part."""
-    return mock.patch.object(s3, "plan_parts", _small_parts)
+    return mock.patch.object(s3, "S3_LIMITS", LIMITS)
