@@ -82,7 +82,7 @@ def test_a_source_that_has_changed_is_refused(local_job: Made, names: tuple[str,
 def test_a_source_that_is_gone_is_refused(local_job: Made) -> None:
     local_job.damage(local_job.tile_key(NAME))
     local_job.scene.unlink()
-    with pytest.raises(SourceChanged, match="not what was pinned"):
+    with pytest.raises(InputError, match=r"scene\.tif: cannot be read: No such file"):
         local_job.repair()
 
 
