@@ -13,7 +13,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Scheduled
 
 from blocks.mosaic_recipe import RecipeFields
-from flows import launching
+from flows import launching, patience
 from flows.launch import Launch, Unrecordable, Where
 from flows.launching import Deployed
 from flows.scene_jobs import SceneJob, plan_found
@@ -71,6 +71,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(launching, "get_client", lambda **_: made)
         monkeypatch.setattr(launching, "FIRST_POLL_S", 0)
         monkeypatch.setattr(launching, "LAST_POLL_S", 0)
+        monkeypatch.setattr(patience, "PAUSE_S", 0)
         return made
 
     return answering
