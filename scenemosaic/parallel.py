@@ -12,7 +12,7 @@ B = TypeVar("B")
 def in_parallel(work: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
     """``work`` of each item, in order. No more than twice ``workers`` items are held at once."""
     waiting: deque[Future[B]] = deque()
-    with ThreadPoolExecutor(workers, thread_name_prefix="verify") as pool:
+    with ThreadPoolExecutor(workers, thread_name_prefix="parallel") as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(work, item))

@@ -5,16 +5,13 @@ around the box, so that no seam differs. Runs are decoded as often as boxes touc
 them, up to four times; only a few boxes are in memory at once.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-
 import numpy as np
 
 from scenemosaic.grid import ceil_div
 from scenemosaic.levels import halve
 from scenemosaic.mosaic.pieces import Mask, Piece, PieceLevel, Pixels, read_pieces
 from scenemosaic.mosaic.top import Box, Made, TopMaker
+from scenemosaic.parallel import in_parallel
 from scenemosaic.tile import level_shape
 
 _AT_ONCE = 2
@@ -35,23 +32,10 @@ def _next_level(maker: TopMaker, base: PieceLevel, number: int) -> PieceLevel:
     shape = level_shape(maker.recipe, *maker.recipe.tiling().size_at(number))
     rows, cols = ceil_div(shape.height, size), ceil_div(shape.width, size)
     boxes = (Box(1, row, col) for row in range(rows) for col in range(cols))
-    for box, made in _in_order(boxes, lambda box: _made(maker, base, box)):
+    for box, made in in_parallel(lambda box: (box, _made(maker, base, box)), boxes, _AT_ONCE):
         maker.see(number, box.row * size, box.col * size, made.pixels, made.mask)
         pieces.append(maker.piece(made, box, size))
     return PieceLevel(shape, size, pieces)
-
-
-def _in_order(boxes: Iterator[Box], make: Callable[[Box], Made]) -> Iterator[tuple[Box, Made]]:
-    """Each box with what was made of it; a few are made side by side."""
-    waiting: deque[tuple[Box, Future[Made]]] = deque()
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for box in boxes:
-            waiting.append((box, pool.submit(make, box)))
-            if len(waiting) > _AT_ONCE:
-                first, made = waiting.popleft()
-                yield first, made.result()
-        for rest, made in waiting:
-            yield rest, made.result()
 
 
 def _made(maker: TopMaker, base: PieceLevel, box: Box) -> Made:

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 
 from scenemosaic.manifests.port import Row
+from scenemosaic.parallel import in_parallel
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff.block_check import Decoder
 from scenemosaic.tiff.structure import block_arrays, read_directories
@@ -14,7 +15,6 @@ from scenemosaic.tiff.template import template_from_directories
 from scenemosaic.tile import level_shape
 from scenemosaic.verification.blocks import pass_run
 from scenemosaic.verification.mosaic_map import MosaicMap, Segment
-from scenemosaic.verification.parallel import in_parallel
 from scenemosaic.verification.reading import CHUNK_BYTES, Read, Stream
 from scenemosaic.verification.rules import NAMED
 

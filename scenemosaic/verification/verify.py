@@ -8,12 +8,12 @@ from scenemosaic.errors import InputError
 from scenemosaic.grid import Tiling
 from scenemosaic.job import load_at
 from scenemosaic.manifests.port import Row
+from scenemosaic.parallel import in_parallel
 from scenemosaic.places import Place
 from scenemosaic.session import JobSpec, Session, open_session, session_at
 from scenemosaic.verification.findings import Finding, Kind, WindowState
 from scenemosaic.verification.inspection import head, inspect_window
 from scenemosaic.verification.mosaic_check import MosaicCheck
-from scenemosaic.verification.parallel import in_parallel
 from scenemosaic.verification.report import VerifyReport
 from scenemosaic.verification.rows import has_rows, row_of, rows_of, stream_rows, window_number
 from scenemosaic.verification.small_files import check_plan

@@ -1,7 +1,10 @@
 """The ledger's tests share the scenarios' stores with faults, the jobs' places, and Prefect."""
 
+import pytest
+
 from tests.flows.conftest import harness, prefect_server
 from tests.jobs.conftest import local_place, make_place, s3_place
+from tests.jobs.places import MakePlace, Place
 from tests.scenarios.conftest import make_stand, stand, with_409
 
 __all__ = [
@@ -14,3 +17,12 @@ __all__ = [
     "stand",
     "with_409",
 ]
+
+
+@pytest.fixture
+def place(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A place of its own, to which the environment leads."""
+    made = make_place()
+    for name, value in made.env.items():
+        monkeypatch.setenv(name, value)
+    return made

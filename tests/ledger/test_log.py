@@ -41,14 +41,6 @@ ADA = Run("ada-1", "ada-1", "ada")
 
 
 @pytest.fixture
-def place(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = make_place()
-    for name, value in made.env.items():
-        monkeypatch.setenv(name, value)
-    return made
-
-
-@pytest.fixture
 def store(place: Place) -> Store:
     return open_store(place.root)
 

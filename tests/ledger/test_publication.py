@@ -30,19 +30,11 @@ from scenemosaic.publication import Publication, inspect, publish
 from scenemosaic.session import Session
 from scenemosaic.stores.port import Body, Condition, ObjectInfo, Store, WriteResult
 from tests.faults.stores import Wrapper
-from tests.jobs.places import MakePlace, Place, client
+from tests.jobs.places import Place, client
 from tests.ledger.jobs import committed, finished
 
 LEDGER = "daily"
 DEAD = Cleared("op@host", "the machine is gone")
-
-
-@pytest.fixture
-def place(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = make_place()
-    for name, value in made.env.items():
-        monkeypatch.setenv(name, value)
-    return made
 
 
 @pytest.fixture

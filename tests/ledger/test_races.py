@@ -10,21 +10,13 @@ from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.state import Published
 from tests.flows.serving import finish, start_command
-from tests.jobs.places import MakePlace, Place
+from tests.jobs.places import Place
 from tests.ledger.jobs import finished
 from tests.ledger.publishers import publishers
 
 ROUNDS = 100
 CLI_ROUNDS = 3
 REASONS = {"lease-held": "ledger clear", "slots-used-up": "2 of 2 slots"}
-
-
-@pytest.fixture
-def place(make_place: MakePlace, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = make_place()
-    for name, value in made.env.items():
-        monkeypatch.setenv(name, value)
-    return made
 
 
 @pytest.fixture
