@@ -3,7 +3,6 @@
 import json
 import re
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tests.flows.serving import (
     Answer,
     api,
     finish,
+    request,
     run_command,
     start_command,
 )
@@ -234,14 +234,9 @@ def waiting_run(url: str, job_id: str, state: str = "Paused") -> str:
 
 
 def resume(url: str, run_id: str, **answer: object) -> None:
-    request = urllib.request.Request(
-        f"{url}/flow_runs/{run_id}/resume",
-        json.dumps({"run_input": answer}).encode(),
-        {"Content-Type": "application/json"},
-    )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=30) as reply:
-        assert json.loads(reply.read())["status"] == "ACCEPT"
+    """Let a paused run go on; where the answer to an earlier try was lost, it already does."""
+    said = request(url, f"flow_runs/{run_id}/resume", {"run_input": answer})
+    assert said["status"] in ("ACCEPT", "REJECT"), said
 
 
 @pytest.mark.slow
@@ -303,9 +298,7 @@ def forget_deployments(url: str, pool: str) -> None:
     """Other tests count the server's deployments."""
     for found in api(url, "deployments/filter", {}):
         if found["work_pool_name"] == pool:
-            request = urllib.request.Request(f"{url}/deployments/{found['id']}", method="DELETE")
-            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            opener.open(request, timeout=30).close()
+            request(url, f"deployments/{found['id']}", method="DELETE")
 
 
 def test_two_operators_clear_at_once(spec: JobSpec, tmp_path: Path) -> None:
