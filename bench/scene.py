@@ -11,6 +11,7 @@ from rasterio.transform import from_origin
 from rasterio.windows import Window
 
 STRIP = 512
+LARGE_PX, CORNER_PX = 32_768, 8192
 PIXEL_M = 10.0
 # Chosen so that DEFLATE keeps about 55 % of the uint16 scene, as of real optical imagery.
 NOISE = 20.0
@@ -65,11 +66,15 @@ def repeat(source: str, path: str, size: int, bands: int) -> None:
 
 
 def make(path: str, size: int, bands: int, dtype: str, seed: int) -> None:
-    """Write a square tiled GeoTIFF without compression, by strips."""
+    """Write a square tiled GeoTIFF without compression, by strips.
+
+    Of one that is larger than ``LARGE_PX`` only a corner is not empty: it need not fit a disk.
+    """
+    end = size if size <= LARGE_PX else CORNER_PX
     with rasterio.open(path, "w", **_profile(size, bands, dtype, None)) as dataset:
-        for y0 in range(0, size, STRIP):
-            rows = min(STRIP, size - y0)
-            pixels = strip(seed, y0, (bands, rows, size), dtype)
+        for y0 in range(0, end, STRIP):
+            rows = min(STRIP, end - y0)
+            pixels = strip(seed, y0, (bands, rows, end), dtype)
             dataset.write(pixels, window=Window(0, y0, size, rows))
 
 
@@ -88,6 +93,7 @@ def _profile(size: int, bands: int, dtype: str, nodata: float | None) -> dict[st
         "blockysize": 512,
         "interleave": "pixel",
         "bigtiff": "if_safer",
+        "sparse_ok": True,
     }
 
 

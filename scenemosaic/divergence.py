@@ -69,7 +69,7 @@ def read_tile(data: bytes, window: Window, recipe: Recipe, uri: str) -> EncodedT
     if ends[-1] <= 0:
         raise ForeignObject(f"{uri} is not laid out as a tile of this job")
     crc = tuple(zlib.crc32(data[start:end]) for end, start in pairwise(ends.tolist()))
-    return EncodedTile(data, hashlib.sha256(data).hexdigest(), tuple(sizes), crc)
+    return EncodedTile(data, hashlib.sha256(data).hexdigest(), tuple(sizes), crc, int(ends[-1]))
 
 
 def _sizes(

@@ -2,19 +2,20 @@
 
 import functools
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from isal import isal_zlib
 
 from scenemosaic.grid import Window, ceil_div
 from scenemosaic.levels import Kernel, pyramid
 from scenemosaic.recipe import FIRST_ENCODING, Recipe
+from scenemosaic.seed import tile_recipes
 from scenemosaic.tiff import codec, deflate, gdal_codec
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
-from scenemosaic.tiff.runs import Run, Sizes, join
+from scenemosaic.tiff.runs import Packed, Run, Sizes, join, pack
 from scenemosaic.tiff.template import alpha_band, creation
 
 Pixels = npt.NDArray[Any]
@@ -30,6 +31,12 @@ class EncodedTile:
     sha256: str
     sizes: tuple[Sizes, ...]
     crc: tuple[int, ...]
+    header_bytes: int
+
+    @property
+    def blocks(self) -> bytes:
+        """The ``blocks`` of its manifest row."""
+        return pack(Packed(self.sizes, isal_zlib.crc32(self.data[: self.header_bytes])))
 
 
 def encode_tile(
@@ -45,16 +52,19 @@ def encode_tile(
     They are those of ``box``, see :func:`read_box`; left out, of the window alone.
     """
     kernel = kernel_of(recipe, template)
-    images = pyramid(pixels, mask, kernel, recipe.tiling().tile_levels)
+    recipes, shapes = tile_recipes(recipe), window_shapes(window, recipe)
+    images = pyramid(pixels, mask, kernel, len(recipes) - 1)
     choice = deflate.FirstChoice()
-    shapes = window_shapes(window, recipe)
     if box is not None and box != window:
         images = [
             _cut(image, window, box, level, shape)
             for level, (image, shape) in enumerate(zip(images, shapes, strict=True))
         ]
-    runs = [encode_run(image, bits, recipe, choice) for image, bits in images]
-    levels = [whole_level(shape, run.sizes) for shape, run in zip(shapes, runs, strict=True)]
+    runs = [encode_run(*image, coded, choice) for image, coded in zip(images, recipes, strict=True)]
+    levels = [
+        whole_level(shape, run.sizes, is_seed=coded is not recipe)
+        for shape, run, coded in zip(shapes, runs, recipes, strict=True)
+    ]
     layout = plan_file(template, levels, shift=(window.x0, window.y0))
     pieces = [piece for run in reversed(runs) for piece in run.pieces]
     data = b"".join([layout.header, *pieces])
@@ -63,6 +73,7 @@ def encode_tile(
         hashlib.sha256(data).hexdigest(),
         tuple(run.sizes for run in runs),
         tuple(run.crc for run in runs),
+        len(layout.header),
     )
 
 
@@ -71,8 +82,8 @@ def read_box(window: Window, recipe: Recipe) -> Window:
 
     Each level is made of pixels around those that are kept, so that no seam differs.
     """
-    kernel, tiling = kernel_of(recipe, None), recipe.tiling()
-    return window.widened(kernel.margin(tiling.tile_levels), tiling.height, tiling.width)
+    tiling, levels = recipe.tiling(), len(tile_recipes(recipe)) - 1
+    return window.widened(kernel_of(recipe, None).margin(levels), tiling.height, tiling.width)
 
 
 def kernel_of(recipe: Recipe, template: Template | None) -> Kernel:
@@ -128,10 +139,10 @@ def _level(recipe: Recipe) -> int | None:
 
 
 def window_shapes(window: Window, recipe: Recipe) -> list[LevelShape]:
-    """The shapes of a window's levels 0..K."""
+    """The shapes of all levels of a window's tile, its seed among them."""
     return [
-        level_shape(recipe, ceil_div(window.height, 1 << level), ceil_div(window.width, 1 << level))
-        for level in range(recipe.tiling().tile_levels + 1)
+        level_shape(coded, ceil_div(window.height, 1 << level), ceil_div(window.width, 1 << level))
+        for level, coded in enumerate(tile_recipes(recipe))
     ]
 
 
@@ -145,11 +156,6 @@ def level_shape(recipe: Recipe, height: int, width: int) -> LevelShape:
 _shape = functools.lru_cache(maxsize=1024)(LevelShape)
 
 
-def whole_level(shape: LevelShape, sizes: Sizes) -> Level:
+def whole_level(shape: LevelShape, sizes: Sizes, *, is_seed: bool = False) -> Level:
     """A level made of a single run."""
-    return Level(shape, [Placed(0, 0, shape, sizes)])
-
-
-def tile_header_bytes(tile_bytes: int, run_lengths: Sequence[int]) -> int:
-    """The length of a tile's header: what its runs leave of it."""
-    return tile_bytes - sum(run_lengths)
+    return Level(shape, [Placed(0, 0, shape, sizes)], is_seed)

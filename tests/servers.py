@@ -183,10 +183,24 @@ def start_ministack(folder: Path) -> Server:
     return start("ministack", command, port, folder, env=env, ready_path="/_ministack/ready")
 
 
-def start_moto(folder: Path) -> Server:
-    """moto's server: S3 only for us (its conditional DynamoDB puts are not atomic)."""
+_UNDIVIDED_MOTO = """
+import sys
+from moto.server import main
+sys.setswitchinterval(60)
+main()
+"""
+
+
+def start_moto(folder: Path, *, as_it_comes: bool = False) -> Server:
+    """moto's server: S3 only for us (its conditional DynamoDB puts are not atomic).
+
+    It looks at a condition and then writes, as one of many threads: of S3, too, two writers won
+    once on a busy machine. So its interpreter does not take turns while a thread has something
+    to do, unless it is wanted as it comes.
+    """
     port = free_port()
-    command = [script("moto_server"), "-H", "127.0.0.1", "-p", str(port)]
+    program = [script("moto_server")] if as_it_comes else [sys.executable, "-c", _UNDIVIDED_MOTO]
+    command = [*program, "-H", "127.0.0.1", "-p", str(port)]
     return start("moto_server", command, port, folder, ready_path="/moto-api/")
 
 

@@ -19,6 +19,7 @@ from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile,
 from scenemosaic.mosaic.top import TopMaker
 from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
+from scenemosaic.seed import tile_recipes
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.layout import Template
 from scenemosaic.words import some
@@ -54,7 +55,8 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
     reuse_large_buffers()
     template = check_contract(tiles, recipe, partial(_part, get))
     tiling = recipe.tiling()
-    levels = [tile_level(tiles, level, recipe) for level in range(tiling.tile_levels + 1)]
+    levels = [tile_level(tiles, k, coded) for k, coded in enumerate(tile_recipes(recipe))]
+    seeds = levels.pop() if len(levels) > tiling.tile_levels + 1 else None
     with (
         tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file,
         ThreadPoolExecutor(1) as beside,
@@ -63,8 +65,8 @@ def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator
         fetch = _fetcher(get, scratch)
         picture = Picture(recipe, template, beside)
         if (shown := shown_level(tiling)) <= tiling.tile_levels:
-            picture.read(partial(_whole, levels[shown], recipe, template, fetch))
-        maker = TopMaker(recipe, template, scratch, fetch, picture.see)
+            picture.read(partial(_whole, levels[shown], template, fetch))
+        maker = TopMaker(recipe, template, scratch, fetch, picture.see, seeds)
         make = partial(reaching_levels, maker) if maker.kernel.reach else maker.levels
         levels += make(levels[-1], tiling.tile_levels, tiling.last_level)
         yield Assembled(stitch(template, levels), picture.png)
@@ -87,8 +89,6 @@ def _fetcher(get: Get, scratch: Scratch) -> Fetch:
     return fetch
 
 
-def _whole(
-    level: PieceLevel, recipe: Recipe, template: Template, fetch: Fetch
-) -> tuple[Pixels, Mask | None]:
+def _whole(level: PieceLevel, template: Template, fetch: Fetch) -> tuple[Pixels, Mask | None]:
     box = range(level.run_rows), range(level.run_cols)
-    return read_pieces(level, *box, recipe, template, fetch)
+    return read_pieces(level, *box, template, fetch)

@@ -9,6 +9,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from isal import isal_zlib
+
 from scenemosaic.errors import IncompleteError
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.recipe import Recipe
@@ -44,17 +46,24 @@ def check_contract(tiles: Sequence[StoredTile], recipe: Recipe, read: Read) -> T
 
 
 def _proven_header(tile: StoredTile, read: Read) -> bytes:
-    """The header that the mosaic's is made of. No CRC covers it: the tile is read whole, once."""
-    header, end = read(tile, 0, tile.header_bytes), tile.row.bytes
-    digest = hashlib.sha256(header)
-    for offset in range(tile.header_bytes, end, _PIECE_BYTES):
-        digest.update(read(tile, offset, min(_PIECE_BYTES, end - offset)))
-    if digest.hexdigest() != tile.row.sha256:
+    """The header that the mosaic's is made of, compared with what its row says."""
+    header = read(tile, 0, tile.header_bytes)
+    if not _is_right(header, tile, read):
         raise IncompleteError(
             f"the tile of window {tile.window.name} holds other bytes than its manifest row says: "
             "run repair"
         )
     return header
+
+
+def _is_right(header: bytes, tile: StoredTile, read: Read) -> bool:
+    if tile.header_crc is not None:
+        return isal_zlib.crc32(header) == tile.header_crc
+    # Earlier rows have no CRC of it: the tile is read whole, once.
+    digest = hashlib.sha256(header)
+    for offset in range(tile.header_bytes, tile.row.bytes, _PIECE_BYTES):
+        digest.update(read(tile, offset, min(_PIECE_BYTES, tile.row.bytes - offset)))
+    return digest.hexdigest() == tile.row.sha256
 
 
 def _other(template: Template, header: bytes) -> str:

@@ -45,12 +45,13 @@ class PieceLevel:
     """A level of the mosaic.
 
     Its runs lie on a grid of ``run_size`` x ``run_size`` pixels of this level,
-    ``pieces`` being row-major over that grid.
+    ``pieces`` being row-major over that grid; ``recipe`` is how they are encoded.
     """
 
     shape: LevelShape
     run_size: int
     pieces: Sequence[Piece]
+    recipe: Recipe
 
     @property
     def run_rows(self) -> int:
@@ -70,12 +71,13 @@ class PieceLevel:
 
 
 def read_pieces(
-    level: PieceLevel, rows: range, cols: range, recipe: Recipe, template: Template, fetch: Fetch
+    level: PieceLevel, rows: range, cols: range, template: Template, fetch: Fetch
 ) -> tuple[Pixels, Mask | None]:
     """Pixels (bands, height, width) and mask of a box of runs.
 
     Raises BadTiff where bytes are not those of their row, or do not decode.
     """
+    recipe = level.recipe
     height = min(rows.stop * level.run_size, level.shape.height) - rows.start * level.run_size
     width = min(cols.stop * level.run_size, level.shape.width) - cols.start * level.run_size
     pieces = [level.pieces[row * level.run_cols + col] for row in rows for col in cols]

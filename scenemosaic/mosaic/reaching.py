@@ -5,6 +5,9 @@ around the box, so that no seam differs. Runs are decoded as often as boxes touc
 them, up to four times; only a few boxes are in memory at once.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from scenemosaic.grid import ceil_div
@@ -12,6 +15,8 @@ from scenemosaic.levels import halve
 from scenemosaic.mosaic.pieces import Mask, Piece, PieceLevel, Pixels, read_pieces
 from scenemosaic.mosaic.top import Box, Made, TopMaker
 from scenemosaic.parallel import in_parallel
+from scenemosaic.recipe_rules import LOSSY
+from scenemosaic.seed import exact_recipe
 from scenemosaic.tile import level_shape
 
 _AT_ONCE = 2
@@ -20,22 +25,42 @@ _Span = tuple[int, int]
 
 def reaching_levels(maker: TopMaker, base: PieceLevel, first: int, last: int) -> list[PieceLevel]:
     """The levels ``first`` + 1 to ``last``, where ``base`` is the level ``first``."""
-    made: list[PieceLevel] = []
+    levels: list[PieceLevel] = []
+    make = _made if maker.seeds is None else _sown
     for number in range(first + 1, last + 1):
-        base = _next_level(maker, base, number)
-        made.append(base)
-    return made
+        level, base = _next_level(maker, partial(make, maker, base), base.run_size, number)
+        levels.append(level)
+        make = _made
+    return levels
 
 
-def _next_level(maker: TopMaker, base: PieceLevel, number: int) -> PieceLevel:
-    size, pieces = base.run_size, list[Piece]()
+def _next_level(
+    maker: TopMaker, make: Callable[[Box], Made], size: int, number: int
+) -> tuple[PieceLevel, PieceLevel]:
+    """A level, and what the next one is made of: the same, where its codec is exact."""
+    exact = exact_recipe(maker.recipe, maker.recipe.block_size)
+    lossy = maker.seeds is not None and maker.recipe.compress in LOSSY
+    pieces, base = list[Piece](), list[Piece]()
     shape = level_shape(maker.recipe, *maker.recipe.tiling().size_at(number))
     rows, cols = ceil_div(shape.height, size), ceil_div(shape.width, size)
     boxes = (Box(1, row, col) for row in range(rows) for col in range(cols))
-    for box, made in in_parallel(lambda box: (box, _made(maker, base, box)), boxes, _AT_ONCE):
+    for box, made in in_parallel(lambda box: (box, make(box)), boxes, _AT_ONCE):
         maker.see(number, box.row * size, box.col * size, made.pixels, made.mask)
         pieces.append(maker.piece(made, box, size))
-    return PieceLevel(shape, size, pieces)
+        if lossy:
+            base.append(maker.piece(maker.encoded(made.pixels, made.mask, exact), box, size))
+    level = PieceLevel(shape, size, pieces, maker.recipe)
+    return level, PieceLevel(shape, size, base, exact) if lossy else level
+
+
+def _sown(maker: TopMaker, base: PieceLevel, box: Box) -> Made:
+    """One box of the first level, whose pixels are the seeds'."""
+    seeds = maker.seeds or base
+    rows, cols = (
+        range(2 * at, min(2 * at + 2, runs))
+        for at, runs in ((box.row, seeds.run_rows), (box.col, seeds.run_cols))
+    )
+    return maker.encoded(*read_pieces(seeds, rows, cols, maker.template, maker.fetch))
 
 
 def _made(maker: TopMaker, base: PieceLevel, box: Box) -> Made:
@@ -70,7 +95,7 @@ def _pixels(
     for row in range(rows[0] // size, ceil_div(rows[1], size)):
         for col in range(cols[0] // size, ceil_div(cols[1], size)):
             run = range(row, row + 1), range(col, col + 1)
-            part, bits = read_pieces(level, *run, recipe, maker.template, maker.fetch)
+            part, bits = read_pieces(level, *run, maker.template, maker.fetch)
             down, up = _overlap(row * size, part.shape[1], rows)
             across, left = _overlap(col * size, part.shape[2], cols)
             pixels[:, down, across] = part[:, up, left]

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from scenemosaic.errors import IncompleteError
+from scenemosaic.parallel import in_parallel
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff.block_check import Decoder, Undecodable
 from scenemosaic.tiff.ifd import BadTiff
@@ -23,6 +24,7 @@ from scenemosaic.tiff.structure import (
 from scenemosaic.tiff.template import template_from_directories
 from scenemosaic.tile import level_shape
 
+_AT_ONCE: Final = 2
 _ADVICE: Final = "nothing leads to it yet: run verify --deep, then repair"
 
 # ``read(offset, size_bytes)`` gives a range of the stored mosaic.
@@ -40,9 +42,14 @@ def check_sample(read: Read, size_bytes: int, recipe: Recipe, name: str) -> None
     except BadTiff as error:
         raise IncompleteError(f"{name} is no mosaic of the job: {error}; {_ADVICE}") from error
     decoder = Decoder(recipe, template_from_directories(directories))
-    for number, level in enumerate(levels):
-        for index in _chosen(level):
-            _check_block(level, index, decoder, read, f"{name}, level {number}")
+    chosen = ((k, level, index) for k, level in enumerate(levels) for index in _chosen(level))
+
+    def check(one: tuple[int, BlockArrays, int]) -> None:
+        number, level, index = one
+        _check_block(level, index, decoder, read, f"{name}, level {number}")
+
+    for _ in in_parallel(check, chosen, _AT_ONCE):
+        pass
 
 
 def _chosen(level: BlockArrays) -> Iterator[int]:

@@ -12,7 +12,7 @@ from scenemosaic.mosaic.pieces import Piece, PieceLevel
 from scenemosaic.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, Literal, Segment
 from scenemosaic.tiff.layout import Placed, Template, plan_file
-from scenemosaic.tiff.runs import Sizes, run_bytes, unpack_sizes
+from scenemosaic.tiff.runs import Sizes, run_bytes, unpack
 from scenemosaic.tile import level_shape, window_shapes
 
 
@@ -25,6 +25,7 @@ class StoredTile:
     row: Row
     sizes: tuple[Sizes, ...]
     frame_bytes: int
+    header_crc: int | None
 
     def run_offset(self, level: int) -> int:
         """Where a level's run begins in the tile: the smallest level comes first."""
@@ -50,21 +51,23 @@ def stored_tile(job_id: str, window: Window, row: Row, recipe: Recipe) -> Stored
     shapes = window_shapes(window, recipe)
     if row.blocks is None or len(row.crc) != len(shapes):
         raise IncompleteError(f"the manifest row of window {window.name} lacks its block sizes")
-    sizes = tuple(unpack_sizes(row.blocks, [shape.blocks for shape in shapes]))
+    packed = unpack(row.blocks, [shape.blocks for shape in shapes])
     key = tile_key(job_id, window.name)
-    tile = StoredTile(window, key, row, sizes, recipe.frame_bytes)
+    tile = StoredTile(window, key, row, packed.sizes, recipe.frame_bytes, packed.header_crc)
     if tile.header_bytes <= 0:
         raise IncompleteError(f"the manifest row of window {window.name} contradicts itself")
     return tile
 
 
 def tile_level(tiles: Sequence[StoredTile], level: int, recipe: Recipe) -> PieceLevel:
-    """Level ``level`` of the mosaic as the runs of all tiles, in the order of the windows."""
-    tiling = recipe.tiling()
-    shape = level_shape(recipe, *tiling.size_at(level))
-    run_size = tiling.window_size >> level
-    pieces = [_piece(tile, level, run_size // tiling.block_size, recipe) for tile in tiles]
-    return PieceLevel(shape, run_size, pieces)
+    """Level ``level`` of the mosaic as the runs of all tiles, in the order of the windows.
+
+    ``recipe`` is that of the level: of the tiles' own, or of their seeds.
+    """
+    shape = level_shape(recipe, *recipe.tiling().size_at(level))
+    run_size = recipe.window_size >> level
+    pieces = [_piece(tile, level, run_size // recipe.block_size, recipe) for tile in tiles]
+    return PieceLevel(shape, run_size, pieces, recipe)
 
 
 def _piece(tile: StoredTile, level: int, blocks: int, recipe: Recipe) -> Piece:

@@ -1,9 +1,9 @@
-"""The levels above the tiles' own: computed from their smallest level, in bounded memory.
+"""The levels above the tiles' own: computed from their seeds, in bounded memory.
 
-The runs of a level are the leaves of a tree: four boxes make one of the next
-level. A box is computed once the boxes below it are there, and then these are
-dropped, so no level is ever whole in memory and none is decoded again. Boxes are
-computed side by side, a few at a time.
+In jobs without seeds (:mod:`scenemosaic.seed`) they are computed from the tiles' smallest
+level. The runs are the leaves of a tree: four boxes make one of the next level. A box is
+computed once the boxes below it are there, and then these are dropped, so no level is ever
+whole in memory and none is decoded again. Boxes are computed side by side, a few at a time.
 """
 
 from collections import deque
@@ -60,13 +60,14 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class TopMaker:
-    """What the top levels of one mosaic are made with."""
+    """What the top levels of one mosaic are made with; ``seeds`` are the first of them."""
 
     recipe: Recipe
     template: Template
     scratch: Scratch
     fetch: Fetch
     see: See
+    seeds: PieceLevel | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -88,13 +89,14 @@ class TopMaker:
                 level_shape(self.recipe, *self.recipe.tiling().size_at(first + up)),
                 _run_size(base, step, up),
                 [found[at] for at in sorted(found)],
+                self.recipe,
             )
             for up, found in enumerate(pieces, 1)
         ]
 
     def piece(self, made: Made, box: Box, run_size: int) -> Piece:
         """The run of a box of ``run_size`` pixels, kept in the scratch file."""
-        blocks = run_size // self.recipe.block_size
+        blocks = run_size // made.shape.block_size
         placed = Placed(box.row * blocks, box.col * blocks, made.shape, made.run.sizes)
         return Piece(placed, self.scratch.add(made.run), made.run.crc, made.digest)
 
@@ -130,8 +132,10 @@ class TopMaker:
         side = 1 << box.up
         rows = range(box.row * side, min((box.row + 1) * side, base.run_rows))
         cols = range(box.col * side, min((box.col + 1) * side, base.run_cols))
-        pixels, mask = read_pieces(base, rows, cols, self.recipe, self.template, self.fetch)
-        return self._made(pixels, mask, box.up)
+        pixels, mask = read_pieces(self.seeds or base, rows, cols, self.template, self.fetch)
+        if self.seeds is None:
+            return self._made(pixels, mask, box.up)
+        return [self.encoded(pixels, mask), *self._made(pixels, mask, box.up - 1)]
 
     def _above(self, parts: Sequence[tuple[Box, Future[list[Made]]]]) -> list[Made]:
         rows: dict[int, list[Made]] = {}
@@ -148,10 +152,11 @@ class TopMaker:
         """The next ``levels`` levels of an image, the lowest first."""
         return [self.encoded(*image) for image in pyramid(pixels, mask, self.kernel, levels)[1:]]
 
-    def encoded(self, pixels: Pixels, mask: Mask | None) -> Made:
-        """A box of a level as a run."""
-        run = encode_run(pixels, mask, self.recipe, cheapest)
-        shape = level_shape(self.recipe, *pixels.shape[1:])
+    def encoded(self, pixels: Pixels, mask: Mask | None, recipe: Recipe | None = None) -> Made:
+        """A box of a level as a run, of the mosaic's own recipe or another one."""
+        recipe = recipe or self.recipe
+        run = encode_run(pixels, mask, recipe, cheapest)
+        shape = level_shape(recipe, *pixels.shape[1:])
         return Made(pixels, mask, shape, run, run.sha256())
 
 

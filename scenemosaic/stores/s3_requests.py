@@ -19,6 +19,7 @@ from botocore.exceptions import (
     ResponseStreamingError,
 )
 from botocore.parsers import ResponseParserError
+from urllib3.exceptions import HTTPError
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
 from scenemosaic.boto_deadlines import timed_client
@@ -37,10 +38,12 @@ from scenemosaic.stores.s3_answers import (
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+# botocore lets urllib3's own error through where an error's body breaks off: of a GetObject.
 _LOST = (
     ConnectionError,
     FlexibleChecksumError,
     HTTPClientError,
+    HTTPError,
     IncompleteReadError,
     ResponseParserError,
     ResponseStreamingError,
@@ -118,7 +121,7 @@ class Requests:
                 response = method(Bucket=self._bucket, **chosen, **parameters)
             except ClientError as error:
                 return self._judge(error, operation, named, condition)
-            except (BotoCoreError, ResponseParserError) as error:
+            except (BotoCoreError, ResponseParserError, HTTPError) as error:
                 raise unanswered_error(error, operation, named, ending) from error
         return Reply(Verdict.OK, response)
 
@@ -141,7 +144,7 @@ class Requests:
         with within(self._deadlines) as ending:
             try:
                 return bytes(reply.response["Body"].read())
-            except BotoCoreError as error:
+            except (BotoCoreError, HTTPError) as error:
                 raise unanswered_error(error, "GetObject", named, ending) from error
 
     def copy_source(self, full_key: str) -> dict[str, str]:

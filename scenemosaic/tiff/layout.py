@@ -27,11 +27,12 @@ class Template:
     """What every file of a job shares: the tags of an image and of a mask directory.
 
     Without sizes, block arrays and subfile type; ``main`` has the geo tags of the
-    mosaic's origin.
+    mosaic's origin. ``seed`` has those of a tile's last level (:mod:`scenemosaic.seed`).
     """
 
     main: Directory
     mask: Directory | None
+    seed: "Template | None" = None
 
     @property
     def planes(self) -> int:
@@ -94,6 +95,7 @@ class Level:
 
     shape: LevelShape
     runs: Sequence[Placed]
+    is_seed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,21 +168,26 @@ def _directories(
     big: bool,
 ) -> list[Directory]:
     directories: list[Directory] = []
-    overview = {code: tag for code, tag in template.main.items() if code not in _MAIN_ONLY}
+    overview = _overview(template)
     for number, (level, (offsets, counts)) in enumerate(zip(levels, arrays, strict=True)):
         split = level.shape.image_blocks
         image = overview if number else {**template.main, **shifted_geo(template.main, shift)}
+        mask = template.mask
+        if level.is_seed and template.seed is not None:
+            image, mask = _overview(template.seed), template.seed.mask
         reduced = 1 if number else 0
         directories.append(
             _directory(image, level.shape, offsets[:split], counts[:split], reduced, big)
         )
-        if template.mask is not None:
+        if mask is not None:
             directories.append(
-                _directory(
-                    template.mask, level.shape, offsets[split:], counts[split:], reduced | 4, big
-                )
+                _directory(mask, level.shape, offsets[split:], counts[split:], reduced | 4, big)
             )
     return directories
+
+
+def _overview(template: Template) -> Directory:
+    return {code: tag for code, tag in template.main.items() if code not in _MAIN_ONLY}
 
 
 def _directory(

@@ -22,7 +22,8 @@ from scenemosaic.tiff.ifd import BadTiff
 
 Sizes = npt.NDArray[np.uint32]
 FRAMED, BARE = 8, 0
-_VERSION = b"\x01"
+# The second has the header's CRC-32 in front.
+_VERSIONS = (b"\x01", b"\x02")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +74,40 @@ def block_offsets(sizes: Sizes, start: int, frame_bytes: int) -> npt.NDArray[np.
     return np.where(present, before + np.uint64(start + frame_bytes // 2), np.uint64(0))
 
 
-def pack_sizes(levels: Sequence[Sizes]) -> bytes:
-    """The block sizes of all levels of a tile, level 0 first, for its manifest row."""
-    return _VERSION + zlib.compress(b"".join(sizes.astype("<u4").tobytes() for sizes in levels))
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a manifest row says of a tile's blocks.
+
+    ``sizes`` by level, level 0 first; ``header_crc`` is the CRC-32 of what stands in front
+    of the runs, None in earlier rows.
+    """
+
+    sizes: tuple[Sizes, ...]
+    header_crc: int | None
 
 
-def unpack_sizes(packed: bytes, counts: Sequence[int]) -> list[Sizes]:
-    """The inverse of :func:`pack_sizes`; ``counts`` are the numbers of blocks of each level.
+def pack(packed: Packed) -> bytes:
+    """The ``blocks`` of a manifest row."""
+    body = zlib.compress(b"".join(sizes.astype("<u4").tobytes() for sizes in packed.sizes))
+    if packed.header_crc is None:
+        return _VERSIONS[0] + body
+    return _VERSIONS[1] + struct.pack("<I", packed.header_crc) + body
+
+
+def unpack(data: bytes, counts: Sequence[int]) -> Packed:
+    """The inverse of :func:`pack`; ``counts`` are the numbers of blocks of each level.
 
     Raises :class:`BadTiff` where the row holds something else.
     """
     expected = 4 * sum(counts)
+    front = 5 if data[:1] == _VERSIONS[1] else 1
     unpacker = zlib.decompressobj()
     try:
-        raw = unpacker.decompress(packed[1:], expected + 1)
+        raw = unpacker.decompress(data[front:], expected + 1)
     except zlib.error as error:
         raise BadTiff(f"the row's block sizes cannot be unpacked: {error}") from error
-    if packed[:1] != _VERSION or len(raw) != expected:
+    if data[:1] not in _VERSIONS or len(raw) != expected:
         raise BadTiff(f"the row's block sizes are not those of {sum(counts)} blocks")
     flat = np.frombuffer(raw, "<u4").astype(np.uint32)
-    return np.split(flat, np.cumsum(counts)[:-1])
+    crc = int.from_bytes(data[1:front], "little") if front > 1 else None
+    return Packed(tuple(np.split(flat, np.cumsum(counts)[:-1])), crc)

@@ -6,6 +6,7 @@ as every GDAL reader expects them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import rasterio
@@ -13,6 +14,7 @@ from rasterio.io import DatasetWriter, MemoryFile
 from rasterio.session import DummySession
 
 from scenemosaic.recipe import Recipe
+from scenemosaic.seed import seed_recipe
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.codec import zstd_level
 from scenemosaic.tiff.deflate import LIBDEFLATE_LEVEL, SMALL_LEVEL
@@ -54,6 +56,11 @@ _DECODING: Mapping[int, str] = {
 
 def make_template(recipe: Recipe, dress: Callable[[DatasetWriter], None]) -> Template:
     """The template of a recipe; ``dress`` puts the source's metadata on a new dataset."""
+    seed = seed_recipe(recipe)
+    return replace(_made(recipe, dress), seed=_made(seed, dress) if seed else None)
+
+
+def _made(recipe: Recipe, dress: Callable[[DatasetWriter], None]) -> Template:
     with MemoryFile() as memory:
         with (
             rasterio.Env(DummySession(), GDAL_PAM_ENABLED=False),
@@ -113,11 +120,15 @@ def template_from_header(header: bytes) -> Template:
 
 
 def template_from_directories(directories: Sequence[Directory]) -> Template:
-    """The same from the tile's directories."""
+    """The same from the tile's directories; the last one is its seed's, where it has one."""
     if not directories or ifd.TILE_WIDTH not in directories[0]:
         raise BadTiff("a tile without a tiled image")
+    images = [directory for directory in directories if not _subfile(directory) & 4]
     masks = [directory for directory in directories if _subfile(directory) & 4]
-    return Template(_shared(directories[0]), _shared(masks[0]) if masks else None)
+    first, last = (
+        Template(_shared(images[end]), _shared(masks[end]) if masks else None) for end in (0, -1)
+    )
+    return replace(first, seed=last)
 
 
 def _subfile(directory: Directory) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from scenemosaic.grid import Window
 from scenemosaic.recipe import Recipe
+from scenemosaic.seed import tile_recipes
 from scenemosaic.tiff.block_check import Decoder
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.runs import Sizes
@@ -32,6 +33,7 @@ class TileContent:
     sha256: str
     sizes: tuple[Sizes, ...] = ()
     crc: tuple[int, ...] = ()
+    header_crc: int = 0
     problem: str | None = None
     undecodable: tuple[str, ...] = ()
 
@@ -44,24 +46,25 @@ def read_tile(
     digest = hashlib.sha256()
     stream = Stream(read, 0, size_bytes, first, digest)
     try:
-        levels, decoder = _structure(read, first, size_bytes, window, recipe)
+        levels, decoders = _structure(read, first, size_bytes, window, recipe)
     except BadTiff as error:
         stream.crc(size_bytes)
         return TileContent(digest.hexdigest(), problem=str(error))
-    stream.crc(front_bytes(levels, size_bytes))
+    header_crc = stream.crc(front_bytes(levels, size_bytes))
     crc: list[int] = []
     wrong: list[str] = []
     for number, level in reversed(list(enumerate(levels))):
-        checksum, bad = pass_run(stream, level.shape, level.sizes, decoder if deep else None)
+        decoder = decoders[number] if deep else None
+        checksum, bad = pass_run(stream, level.shape, level.sizes, decoder)
         crc.insert(0, checksum)
         wrong += [f"level {number}, {block}" for block in bad]
     sizes = tuple(level.sizes for level in levels)
-    return TileContent(digest.hexdigest(), sizes, tuple(crc), None, tuple(wrong))
+    return TileContent(digest.hexdigest(), sizes, tuple(crc), header_crc, None, tuple(wrong))
 
 
 def _structure(
     read: Read, first: bytes, size_bytes: int, window: Window, recipe: Recipe
-) -> tuple[list[BlockArrays], Decoder]:
+) -> tuple[list[BlockArrays], list[Decoder]]:
     def from_first(offset: int, length: int) -> bytes:
         end = offset + length
         return first[offset:end] if end <= len(first) else read(offset, length)
@@ -70,4 +73,5 @@ def _structure(
     directories = read_directories(from_first, size_bytes, shapes)
     levels = block_arrays(directories, shapes)
     check_tile(levels, size_bytes)
-    return levels, Decoder(recipe, template_from_directories(directories))
+    template = template_from_directories(directories)
+    return levels, [Decoder(coded, template) for coded in tile_recipes(recipe)]

@@ -12,7 +12,7 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import LevelShape, Placed
-from scenemosaic.tiff.runs import Sizes, run_bytes, unpack_sizes
+from scenemosaic.tiff.runs import Sizes, run_bytes, unpack
 from scenemosaic.tiff.structure import BlockArrays, check_inside, front_bytes, part
 from scenemosaic.tile import level_shape, window_shapes
 
@@ -111,10 +111,10 @@ class MosaicMap:
         if row.blocks is None:
             return False
         try:
-            stated = unpack_sizes(row.blocks, [shape.blocks for shape in shapes])
+            stated = unpack(row.blocks, [shape.blocks for shape in shapes]).sizes
         except BadTiff:
             return False  # the row's fault: the tile's own inspection says so
-        levels = enumerate(stated)
+        levels = enumerate(stated[: self.tile_levels + 1])
         return any((self._sizes(level, number) != sizes).any() for level, sizes in levels)
 
     def _sizes(self, level: int, window: int) -> Sizes:

@@ -7,7 +7,7 @@ from scenemosaic.keys import TIFF_CONTENT_TYPE
 from scenemosaic.manifests.port import Row
 from scenemosaic.stores.port import ObjectInfo
 from scenemosaic.tiff.ifd import BadTiff
-from scenemosaic.tiff.runs import unpack_sizes
+from scenemosaic.tiff.runs import unpack
 from scenemosaic.verification.content import TileContent
 from scenemosaic.verification.findings import Finding, Kind
 
@@ -55,13 +55,16 @@ def _of_blocks(subject: str, row: Row, content: TileContent) -> Iterator[Finding
         return
     if row.blocks is not None:
         try:
-            stated = unpack_sizes(row.blocks, [sizes.size for sizes in content.sizes])
+            stated = unpack(row.blocks, [sizes.size for sizes in content.sizes])
         except BadTiff as error:
             yield Finding(subject, Kind.BLOCKS, str(error), of_row=True)
         else:
-            pairs = zip(stated, content.sizes, strict=True)
+            pairs = zip(stated.sizes, content.sizes, strict=True)
             if wrong := [str(k) for k, (a, b) in enumerate(pairs) if (a != b).any()]:
                 text = f"the block sizes of level {', '.join(wrong)} are not those of the row"
+                yield Finding(subject, Kind.BLOCKS, text, of_row=True)
+            if stated.header_crc not in (None, content.header_crc):
+                text = "its header's CRC-32 is not that of the row"
                 yield Finding(subject, Kind.BLOCKS, text, of_row=True)
     if content.crc != row.crc:
         text = f"its runs' CRC-32 are {content.crc}; the row says {row.crc}"

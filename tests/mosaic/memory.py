@@ -15,7 +15,6 @@ from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.plan import Pin, Plan
 from scenemosaic.recipe import ENCODING, Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
-from scenemosaic.tiff.runs import pack_sizes
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile, read_box
 
@@ -97,7 +96,7 @@ def tile_job(pixels: Array, recipe: Recipe, mask: Array | None = None) -> Memory
                 sha256=tile.sha256,
                 etag="e",
                 version_id=None,
-                blocks=pack_sizes(tile.sizes),
+                blocks=tile.blocks,
                 crc=tile.crc,
                 revision=1,
                 written_by="test",

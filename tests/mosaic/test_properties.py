@@ -95,3 +95,20 @@ def test_a_missing_row_is_named_and_nothing_is_made(
     lost = job.rows.pop(data.draw(st.integers(0, len(job.rows) - 1)))
     with pytest.raises(IncompleteError, match=lost.window):
         job.mosaic()
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from(["jpeg", "webp", "lerc"]),
+    st.sampled_from([(300, 190), (129, 257), (64, 256)]),
+    st.sampled_from(RESAMPLINGS),
+)
+def test_pixels_of_lossy_codecs_do_not_depend_on_windows(
+    compress: str, size: tuple[int, int], resampling: str
+) -> None:
+    """The top levels are made of exact seeds, and not of what a codec left of a level."""
+    pixels = np.random.default_rng(3).integers(0, 256, (3, *size)).astype(np.uint8)
+    options: dict[str, Any] = {"block_size": BLOCK, "compress": compress, "resampling": resampling}
+    image = (pixels, options, None)
+    first, second = (mosaic_levels(image, BLOCK * blocks) for blocks in (1, 4))
+    assert all(same(a, b) for a, b in zip(first, second, strict=True))

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,8 @@ from tests.mosaic.test_properties import levels_in
 
 
 def _base(rows: int, cols: int) -> PieceLevel:
-    return PieceLevel(LevelShape(cols * 64, rows * 64, 64, 1, False), 64, ())
+    recipe = recipe_for(np.zeros((1, rows * 64, cols * 64), np.uint8), 64, block_size=64)
+    return PieceLevel(LevelShape(cols * 64, rows * 64, 64, 1, False), 64, (), recipe)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 4))

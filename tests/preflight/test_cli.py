@@ -1,6 +1,7 @@
 """``scenemosaic preflight`` as people run it."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,9 @@ def test_a_table_for_people(command: Run, tmp_path: Path) -> None:
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == f"store     {tmp_path / 'root'}"
-    assert "  racing creates                enforced             3 races, one winner each" in lines
+    cells = [re.split("  +", line.strip()) for line in lines]
+    assert ["racing creates", "enforced", "3 races, one winner each"] in cells
+    assert ["racing inserts, long condition", "not offered"] in [row[:2] for row in cells]
     assert any(line.startswith("manifest  sqlite:///") for line in lines)
     assert "ConditionalWritePreconditionFailed" in lines[-1]
     assert max(map(len, lines)) <= 200

@@ -30,11 +30,18 @@ def rclone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path / "rclone" / "data" / services.BUCKET
 
 
+@pytest.fixture(scope="module")
+def plain_moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("moto")
+    with servers.running(servers.start_moto(folder, as_it_comes=True)) as server:
+        yield server.url
+
+
 @pytest.fixture
 def moto_rows(
-    moto_server: str, table_name: str, monkeypatch: pytest.MonkeyPatch
+    plain_moto: str, table_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Manifest]:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", moto_server)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", plain_moto)
     manifest = open_manifest(f"dynamodb://{table_name}")
     yield manifest
     manifest.close()

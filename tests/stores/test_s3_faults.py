@@ -35,6 +35,15 @@ def test_a_conflict_at_the_completion_is_a_new_upload(faulty: Faulty) -> None:
     assert faulty.door.open_uploads() == 0
 
 
+@pytest.mark.parametrize("key", [KEY, "tiles/nothing/here.tif"], ids=["object", "error"])
+def test_a_reply_that_breaks_off_is_ambiguous(faulty: Faulty, key: str) -> None:
+    """Also that of an error, which botocore reads without a word of its own for it."""
+    faulty.door.write(KEY, b"stands")
+    faulty.proxy.rule = once(Fault.CUT_REPLY, lambda seen: seen.method == "GET")
+    with pytest.raises(TransientStoreError, match=key):
+        faulty.store.get(key)
+
+
 def test_an_upload_that_cannot_be_aborted_is_named(
     faulty: Faulty, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -15,11 +15,12 @@ from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_fi
 from scenemosaic.tiff.runs import (
     BARE,
     FRAMED,
+    Packed,
     block_offsets,
     join,
-    pack_sizes,
+    pack,
     run_bytes,
-    unpack_sizes,
+    unpack,
 )
 
 blocks = st.lists(st.one_of(st.none(), st.binary(min_size=4, max_size=40)), max_size=12)
@@ -64,20 +65,21 @@ def test_bare_blocks_are_neighbours_of_which_a_reader_can_ask_together(
     assert (offsets[1:] == offsets[:-1] + sizes[:-1]).all()
 
 
-@given(size_lists)
-def test_sizes_pack_and_unpack(levels: list[Any]) -> None:
-    packed = pack_sizes(levels)
+@given(size_lists, st.none() | st.integers(0, 2**32 - 1))
+def test_sizes_pack_and_unpack(levels: list[Any], header_crc: int | None) -> None:
+    packed = pack(Packed(tuple(levels), header_crc))
     counts = [level.size for level in levels]
-    unpacked = unpack_sizes(packed, counts)
-    assert all(np.array_equal(a, b) for a, b in zip(levels, unpacked, strict=True))
+    unpacked = unpack(packed, counts)
+    assert all(np.array_equal(a, b) for a, b in zip(levels, unpacked.sizes, strict=True))
+    assert unpacked.header_crc == header_crc
     with pytest.raises(BadTiff):
-        unpack_sizes(packed, [*counts, 1])
+        unpack(packed, [*counts, 1])
 
 
-@given(st.binary(max_size=60))
-def test_rubbish_sizes_are_refused(rubbish: bytes) -> None:
+@given(st.sampled_from([b"\x01", b"\x02", b""]), st.binary(max_size=60))
+def test_rubbish_sizes_are_refused(version: bytes, rubbish: bytes) -> None:
     with pytest.raises(BadTiff):
-        unpack_sizes(b"\x01" + rubbish, [10_000])
+        unpack(version + rubbish, [10_000])
 
 
 TEMPLATE = Template(

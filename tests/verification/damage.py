@@ -17,7 +17,7 @@ from scenemosaic.manifests.port import Row, Updated
 from scenemosaic.session import JobSpec, Session, open_session
 from scenemosaic.stores.local_layout import Layout
 from scenemosaic.stores.port import Body, IfMatch
-from scenemosaic.tiff.runs import run_bytes, unpack_sizes
+from scenemosaic.tiff.runs import run_bytes, unpack
 from scenemosaic.tile import window_shapes
 from scenemosaic.verification.report import VerifyReport
 from scenemosaic.verification.verify import verify
@@ -148,7 +148,7 @@ class Damage:
         recipe = self.spec.plan.recipe
         window = recipe.tiling().window(recipe.tiling().number(NAME))
         shapes = window_shapes(window, recipe)
-        sizes = unpack_sizes(row.blocks, [shape.blocks for shape in shapes])[0]
+        sizes = unpack(row.blocks, [shape.blocks for shape in shapes]).sizes[0]
         length = run_bytes(sizes, recipe.frame_bytes)
         crc = (zlib.crc32(data[-length:]), *row.crc[1:])
         stored = done.stored

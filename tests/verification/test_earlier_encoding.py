@@ -1,10 +1,11 @@
-"""A job that an earlier version planned: its blocks keep their leaders and trailers."""
+"""A job that an earlier version planned: its tiles stay as they are, and it goes on."""
 
 from pathlib import Path
 
 import pytest
 
-from scenemosaic import job, planning
+from scenemosaic import job
+from scenemosaic.planning import decide
 from scenemosaic.recipe import FIRST_ENCODING
 from scenemosaic.verification.inspection import inspect_window
 from scenemosaic.verification.verify import verify
@@ -15,21 +16,35 @@ from tests.verification.conftest import Finish
 from tests.verification.damage import ME, NUMBER, Damage
 
 
+UNSEEDED = 2
+
+
+@pytest.fixture
+def version(request: pytest.FixtureRequest) -> int:
+    return int(getattr(request, "param", FIRST_ENCODING))
+
+
 @pytest.fixture
 def earlier(
-    finish: Finish, local_place: MakePlace, small_scene: Path, monkeypatch: pytest.MonkeyPatch
+    version: int,
+    finish: Finish,
+    local_place: MakePlace,
+    small_scene: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Damage:
     """Its windows are committed; the mosaic is left to this version."""
     with monkeypatch.context() as patched:
-        patched.setattr(planning, "ENCODING", FIRST_ENCODING)
+        patched.setattr(decide, "ENCODING", version)
         return finish(local_place, small_scene, assemble=False)
 
 
-def test_its_tiles_are_still_stitched(earlier: Damage, local_damage: Damage) -> None:
+@pytest.mark.parametrize("version", [FIRST_ENCODING, UNSEEDED], indirect=True)
+def test_its_tiles_are_still_stitched(version: int, earlier: Damage, local_damage: Damage) -> None:
     job.assemble(earlier.spec, ME)
     assert verify(earlier.spec, deep=True).findings == ()
     old, new = (d.path(f"mosaics/{d.job_id}/mosaic.tif") for d in (earlier, local_damage))
-    assert b"BLOCK_LEADER=SIZE_AS_UINT4" in old.read_bytes()[:300]
+    framed = b"BLOCK_LEADER=SIZE_AS_UINT4" in old.read_bytes()[:300]
+    assert framed == (version == FIRST_ENCODING)
     assert b"BLOCK_LEADER" not in new.read_bytes()[:300]
     assert_valid_cog(old)
     assert_valid_cog(new)

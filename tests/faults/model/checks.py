@@ -10,7 +10,6 @@ from scenemosaic import keys
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.manifests.port import Row
 from scenemosaic.publish import MosaicResult
-from scenemosaic.tiff.runs import pack_sizes
 from tests.faults.model import job as model_job
 from tests.faults.model.gate import Death
 from tests.faults.model.ports import ModelManifest, ModelStore, Version
@@ -88,7 +87,7 @@ class Checks:
     def _describes_tile(self, row: Row, version: Version) -> None:
         tile = model_job.by_sha256()[version.info.metadata["sha256"]]
         said = (row.sha256, row.blocks, row.crc)
-        true = (tile.sha256, pack_sizes(tile.sizes), tile.crc)
+        true = (tile.sha256, tile.blocks, tile.crc)
         self.expect(said == true, f"row {row.window} describes other bytes than are stored")
 
     def _ended(self, worker: "Worker", world: "World") -> None:
