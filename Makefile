@@ -6,13 +6,14 @@ PYTEST_ARGS ?= -n 2 --dist worksteal
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench docs clean
 
 help:
 	@echo 'make demo    make a scene and its mosaic in ./scenemosaic-demo'
 	@echo 'make test    run the tests'
 	@echo 'make lint    ruff and mypy'
 	@echo 'make bench   measure beside GDAL (BENCH_ARGS="--help" tells the options)'
+	@echo 'make docs    build the pages of docs/ into build/docs'
 	@echo 'make clean   remove what these made'
 
 demo: $(VENV)/.product
@@ -32,6 +33,9 @@ format: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/python -m bench $(BENCH_ARGS)
+
+docs: $(VENV)/.test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build scenemosaic-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

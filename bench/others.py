@@ -8,6 +8,7 @@ any interpreter that has what the way needs: nothing of scenemosaic is imported.
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ THREADS = 2
 
 def odc(source: str, target: str, window: int, predictor: int) -> None:
     """A COG of the raster ``source`` with overviews, deflate 6, blocks of 512, two threads."""
-    import dask
     import rasterio
     import xarray
     from odc.geo.cog import save_cog_with_dask
@@ -41,17 +41,17 @@ def odc(source: str, target: str, window: int, predictor: int) -> None:
         bigtiff=False,
         stats=False,
     )
+    dask: Any = import_module("dask")
     dask.compute(made, scheduler="threads", num_workers=THREADS)
 
 
 def _lazy(source: str, dataset: Any, window: int) -> Any:
     """(y, x, band), so that the COG is interleaved by pixel; a chunk a window, read when needed."""
-    import dask.array
-
+    array: Any = import_module("dask.array")
     edges = [_edges(length, window) for length in (dataset.height, dataset.width)]
     chunks, kind = (*edges, (dataset.count,)), dataset.dtypes[0]
     read = partial(_read, source)
-    return dask.array.map_blocks(read, chunks=chunks, dtype=kind, meta=_none(kind))
+    return array.map_blocks(read, chunks=chunks, dtype=kind, meta=_none(kind))
 
 
 def _edges(length: int, window: int) -> tuple[int, ...]:

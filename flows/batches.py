@@ -27,6 +27,8 @@ MB_PER_S: Final[Mapping[str, tuple[tuple[int, float], ...]]] = {
     "none": ((0, 490.0),),
 }
 WINDOW_OVERHEAD_S: Final = 0.01
+# What GDAL's warper takes for three bands of one source, coordinates included.
+WARP_S_PER_MPX: Final = 0.5
 
 
 def window_seconds(recipe: Recipe) -> float:
@@ -34,7 +36,9 @@ def window_seconds(recipe: Recipe) -> float:
     side_x = min(recipe.window_size, recipe.grid.width)
     side_y = min(recipe.window_size, recipe.grid.height)
     megabytes = side_x * side_y * recipe.bands * ITEM_SIZES[recipe.dtype] / 1e6
-    return WINDOW_OVERHEAD_S + megabytes / _mb_per_s(recipe)
+    warped = recipe.merge is not None and recipe.merge.warp is not None
+    warp_s = side_x * side_y / 1e6 * WARP_S_PER_MPX if warped else 0.0
+    return WINDOW_OVERHEAD_S + megabytes / _mb_per_s(recipe) + warp_s
 
 
 def _mb_per_s(recipe: Recipe) -> float:

@@ -11,12 +11,10 @@ import click
 from flows.alive import HEARTBEAT, HEARTBEAT_S
 from flows.commands import COMMANDS
 from scenemosaic import __version__
+from scenemosaic.one_thread import one_thread_each
 
 if TYPE_CHECKING:
     from flows.console import Console
-
-# Each worker thread encodes on one core; libraries that start threads of their own only disturb.
-_ONE_THREAD = ("GDAL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 # Imports make 250,000 objects that stay. By default the collector walks them 480 times, which
 # takes longer than planning a scene.
@@ -70,8 +68,7 @@ def main() -> None:
     from flows import stopping, streams
 
     streams.open_closed_streams()
-    for name in _ONE_THREAD:
-        os.environ.setdefault(name, "1")
+    one_thread_each()
     os.environ.setdefault(HEARTBEAT, str(HEARTBEAT_S))
     gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
     stopping.end_in_order()

@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from flows.progress import Progress, in_seconds
 from flows.server import configured_api, ensure_api
 from scenemosaic.discovery.selection import Selection, find
 from scenemosaic.errors import InputError
+from scenemosaic.locations import is_stac
 from scenemosaic.plan import PlanOptions
 
 if TYPE_CHECKING:
@@ -39,26 +40,13 @@ class Request:
     to: str | None
     manifest: str | None
     block: str | None
-    window: Any
-    block_size: int | None
-    compress: str
-    level: int | None
-    effort: str
-    resampling: str | None
-    categorical: bool
-    whole_bits: bool
-    collection: str | None
     at_once: int
     workers: int | None
     mode: Any
     attempt: int
     deployment: str | None
     dry_run: bool
-
-    def options(self) -> PlanOptions:
-        """How every mosaic is made."""
-        names = [one.name for one in fields(PlanOptions) if hasattr(self, one.name)]
-        return PlanOptions(**{name: getattr(self, name) for name in names})
+    options: PlanOptions
 
 
 def backfill(request: Request, console: Console) -> int:
@@ -75,7 +63,7 @@ def backfill(request: Request, console: Console) -> int:
         wanted = Backfill(
             place,
             Where(request.to and place.store.root, request.manifest, request.block),
-            request.options(),
+            request.options,
             request.at_once,
             request.mode,
             request.attempt,
@@ -98,7 +86,8 @@ def selection(request: Request) -> Selection:
     ways = (bool(listed), request.prefix is not None, request.stac is not None)
     if sum(ways) != 1:
         raise InputError("give scenes (SOURCE, --list), or --prefix, or --stac, and only one")
-    if not request.stac and (request.collections or request.asset):
+    of_items = request.stac or any(map(is_stac, listed))
+    if (request.collections and not request.stac) or (request.asset and not of_items):
         raise InputError("--collections and --asset belong to --stac")
     if listed and (request.since or request.until):
         raise InputError("--since and --until belong to --prefix and --stac")
@@ -124,7 +113,8 @@ def _lines(name: str | None) -> list[str]:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--list {name} cannot be read: {error}") from error
+        said = (error.strerror or "") if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise InputError(f"--list {name} cannot be read: {said}") from error
     lines = [line.strip() for line in text.splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 

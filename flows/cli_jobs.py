@@ -11,12 +11,13 @@ from flows.stopwatch import Stopwatch
 from flows.tally import Tally
 from scenemosaic import job, keys
 from scenemosaic.commit import retrying, system_effects
-from scenemosaic.errors import SceneMosaicError
+from scenemosaic.errors import ForeignObject, SceneMosaicError
 from scenemosaic.item import read_item
 from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
 from scenemosaic.places import Place
 from scenemosaic.policy.bucket import lifecycle
+from scenemosaic.publication import read_latest
 from scenemosaic.published import head
 from scenemosaic.retry import RetryPolicy
 from scenemosaic.roots import parse_root
@@ -58,21 +59,40 @@ def status(job_id: str, place: Place, console: Console) -> int:
     spec = job.load_at(job_id, place)
     gaps = job.find_gaps(spec)
     found = _published(spec)
+    pointed, latest = _latest(spec)
     value: dict[str, object] = {
         "job_id": job_id,
+        "title": spec.plan.title,
         "root": spec.root,
         "windows": gaps.windows,
         "rows": gaps.present,
         "missing": list(gaps.missing),
         **found,
         "finished": not gaps.missing and all(found.values()),
+        "latest": pointed,
     }
     lines = [f"job      {job_id}", f"windows  {gaps.present} of {gaps.windows} with a row"]
+    if spec.plan.title is not None:
+        lines.insert(1, f"title    {spec.plan.title}")
     if gaps.missing:
         lines.append(f"missing  {' '.join(gaps.missing)}")
     lines += [f"{name:8} {shown(uri) if uri else 'not there'}" for name, uri in found.items()]
+    lines.append(f"latest   {latest}")
     console.answer(value, "\n".join(lines))
     return 0
+
+
+def _latest(spec: JobSpec) -> tuple[bool | None, str]:
+    """Whether ``latest.json`` names this job, and how to say it; None where it is unreadable."""
+    try:
+        latest = read_latest(open_session(spec).store)
+    except ForeignObject as error:
+        return None, str(error)
+    if latest is None:
+        return False, "nothing was published here yet"
+    if latest.target.job_id != spec.plan.job_id:
+        return False, f"names another job, {latest.target.job_id}"
+    return True, f"names this job, revision {latest.target.pinned.revision}"
 
 
 def _published(spec: JobSpec) -> dict[str, str | None]:

@@ -15,6 +15,28 @@ def _number_or_auto(ctx: click.Context, param: click.Parameter, value: str) -> i
     return int(value)
 
 
+def _numbers(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise click.BadParameter(f"{value!r} is no list of bands from 1, such as 4,3,2")
+    return tuple(map(int, parts))
+
+
+def _measures(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    try:
+        return tuple(float(part) for part in value.replace(",", " ").split())
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of numbers, such as 10,20") from None
+
+
 def _lower(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     return value and value.lower()
 
@@ -141,19 +163,82 @@ _RECIPE: Final = (
         is_flag=True,
         help="Write samples of fewer bits than their type (NBITS) with all of them.",
     ),
+    click.option(
+        "--bands",
+        callback=_numbers,
+        metavar="N,N,…",
+        help="These bands of the source, in this order: 4,3,2.",
+    ),
+    click.option(
+        "--expression",
+        metavar="TEXT",
+        help="Bands computed from the source's, separated by commas: (b4-b3)/(b4+b3).",
+    ),
+    click.option(
+        "--unscale",
+        is_flag=True,
+        help="Take value x scale + offset, as the source says them, of each band.",
+    ),
+    click.option(
+        "--dtype",
+        callback=_lower,
+        metavar="TYPE",
+        help="The mosaic's: uint8, int16, float32 and so on. A value that does not fit is "
+        "refused.  [default: float32 where bands are computed, else the source's]",
+    ),
+    click.option(
+        "--nodata",
+        type=float,
+        metavar="NUMBER",
+        help="The mosaic's.  [default: nan where bands are computed, else the source's]",
+    ),
+    click.option("--crs", metavar="CRS", help="The mosaic's.  [default: the first source's]"),
+    click.option(
+        "--resolution",
+        callback=_measures,
+        metavar="X[,Y]",
+        help="The pixel in units of the CRS.  [default: the first source's]",
+    ),
+    click.option(
+        "--bounds",
+        callback=_measures,
+        metavar="W,S,E,N",
+        help="In units of the CRS, moved outwards to whole pixels.  [default: around all sources]",
+    ),
+    click.option(
+        "--method",
+        callback=_lower,
+        metavar="HOW",
+        help="Where sources overlap: first, last, min, max, mean, median or count.  "
+        "[default: first]",
+    ),
+    click.option(
+        "--warp-resampling",
+        callback=_lower,
+        metavar="KERNEL",
+        help="For sources off the mosaic's grid: nearest, bilinear, cubic, cubic_spline, lanczos, "
+        "average, mode or rms.  [default: bilinear, or nearest for classes and complex numbers]",
+    ),
     click.option("--collection", metavar="ID", help="The STAC collection of the item."),
 )
 
-_PROCESS: Final = (
-    click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
-    place_options,
-    *_RECIPE,
+_ENGINE: Final = (
     click.option(
-        "--datetime", metavar="TIME", help="When the scene was taken: 2024-05-01T10:20:30Z."
+        "--engine",
+        type=click.Choice(["threads", "dask", "ray"]),
+        default="threads",
+        show_default=True,
+        help="What computes windows; the last two are extras of their own.",
     ),
-    click.option("--engine", type=click.Choice(["threads"]), default="threads", show_default=True),
     click.option(
-        "--workers", type=POSITIVE, help="Threads at once.  [default: one a core, at most 8]"
+        "--engine-address",
+        metavar="URL",
+        help="A cluster that runs already: tcp://host:8786.  [default: one of its own]",
+    ),
+    click.option(
+        "--workers",
+        type=POSITIVE,
+        help="Threads at once, or processes.  [default: one a core, at most 8; 2 processes]",
     ),
     click.option(
         "--windows-per-task",
@@ -163,6 +248,23 @@ _PROCESS: Final = (
         show_default=True,
         help="At most 200.",
     ),
+)
+
+_PROCESS: Final = (
+    click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
+    place_options,
+    *_RECIPE,
+    click.option(
+        "--datetime", metavar="TIME", help="When the scene was taken: 2024-05-01T10:20:30Z."
+    ),
+    click.option("--asset", metavar="NAME", help="Of a STAC item: the asset that is the scene."),
+    click.option("--title", metavar="TEXT", help="What people call the mosaic."),
+    click.option(
+        "--reuse",
+        metavar="JOB",
+        help="An earlier job under the same root: its grid and options hold, and its tiles are "
+        "taken over where their sources are the same.",
+    ),
     STRICT,
     click.option("--dry-run", is_flag=True, help="Print the plan and write nothing."),
 )
@@ -170,7 +272,33 @@ _PROCESS: Final = (
 
 def process_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the source, the place and everything that decides the mosaic."""
-    return _with(_PROCESS, command)
+    return _with(_PROCESS, engine_options(command))
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add how windows are shared out; the command is given the ``limits`` that they say."""
+    return _with(_ENGINE, _limited(command))
+
+
+def _limited(command: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def limited(
+        *args: Any,
+        engine: Any,
+        engine_address: str | None,
+        workers: int | None,
+        windows_per_task: int | str,
+        strict_history: bool = False,
+        **given: Any,
+    ) -> Any:
+        from flows.engines import Engine
+        from flows.limits import limits_of
+
+        size = None if isinstance(windows_per_task, str) else windows_per_task
+        limits = limits_of(workers, size, strict_history, Engine(engine, engine_address))
+        return command(*args, limits=limits, **given)
+
+    return limited
 
 
 def recipe_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from scenemosaic.manifests import open_manifest
 from scenemosaic.places import Place
 from scenemosaic.preflight.full import Effort, run_preflight
 from scenemosaic.preflight.policy import PolicyFinding, check_policy
-from scenemosaic.preflight.report import Cleanup, Report, Result, Verdict
+from scenemosaic.preflight.report import Cleanup, Report, Verdict
 from scenemosaic.retry import RetryPolicy, system_effects
 from scenemosaic.roots import check_there
 from scenemosaic.stores import open_store
@@ -97,9 +97,9 @@ def as_text(report: Report, manifest: str) -> str:
     return "\n".join(
         [
             f"store     {shown(report.root)}",
-            *_lines([result for result in report.results if result.subject == "store"]),
+            *_lines(report, "store"),
             f"manifest  {manifest}",
-            *_lines([result for result in report.results if result.subject == "manifest"]),
+            *_lines(report, "manifest"),
             *_left(report.cleanup),
             f"{counts} · {counted(len(report.cleanup.made), 'probe')} · "
             f"{in_seconds(report.seconds)}",
@@ -107,10 +107,12 @@ def as_text(report: Report, manifest: str) -> str:
     )
 
 
-def _lines(results: list[Result]) -> list[str]:
+def _lines(report: Report, subject: str) -> list[str]:
     lines = []
-    for result in results:
-        head = f"  {result.title:30}{result.verdict.value:21}"
+    titles = max((len(result.title) for result in report.results), default=0)
+    verdicts = max(len(verdict.value) for verdict in Verdict)
+    for result in (one for one in report.results if one.subject == subject):
+        head = f"  {result.title:{titles}}  {result.verdict.value:{verdicts}}  "
         lines += textwrap.wrap(
             result.finding.seen,
             width=_WIDTH,

@@ -19,6 +19,7 @@ from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec, PlanOptions
 from scenemosaic.places import Place
+from scenemosaic.scene_time import note_of_time
 from scenemosaic.trail import Trace
 
 _log = logging.getLogger(__name__)
@@ -75,6 +76,8 @@ def _report(request: Request, progress: Progress, watch: Stopwatch) -> ProcessRe
     if mosaic is None:
         run = command_run(strict_history=request.limits.strict_history)
         trace = prepare_job(spec, run, progress.say)
+        if (note := note_of_time(spec.plan)) is not None:
+            _log.warning("%s", note)
     planned_s = watch.seconds
     ensure_api(progress.say)
     report = _run_flow(request, Session(spec, progress, mosaic is None, trace))

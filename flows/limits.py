@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from flows import batches
+from flows.engines import THREADS, Engine
 from scenemosaic.errors import InputError
 
 MOST_WORKERS: Final = 8
+PROCESSES: Final = 2
 
 
 def default_workers() -> int:
@@ -17,17 +19,27 @@ def default_workers() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many threads work at once, and how many windows a task run handles (None: automatic).
+    """How many workers there are, and how many windows a task run handles (None: automatic).
 
-    ``strict_history``: refuse to create a key that once held something.
+    Workers are the ``engine``'s: threads, or processes. ``strict_history``: refuse to create a
+    key that once held something.
     """
 
     workers: int
     windows_per_task: int | None = None
     strict_history: bool = False
+    engine: Engine = THREADS
 
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise InputError(f"at least one worker is needed, not {self.workers}")
         if self.windows_per_task is not None:
             batches.check_size(self.windows_per_task)
+
+
+def limits_of(
+    workers: int | None, windows_per_task: int | None, strict_history: bool, engine: Engine
+) -> Limits:
+    """Limits with the engine's own number of workers where none is given."""
+    default = PROCESSES if engine.crosses else default_workers()
+    return Limits(workers or default, windows_per_task, strict_history, engine)

@@ -12,10 +12,12 @@ from blocks.forms import Group, LeftOut, lifted
 from blocks.mosaic_recipe import MosaicRecipe, RecipeFields
 from blocks.validation import QUIET
 from flows.batches import MAX_WINDOWS
+from flows.engines import EngineName
 from flows.recordable import LOCATION, MANIFEST
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS
 from scenemosaic.discovery.selection import Selection
 from scenemosaic.errors import InputError
+from scenemosaic.locations import is_stac
 from scenemosaic.plan import PlanOptions
 from tasks.loading import load
 
@@ -28,11 +30,13 @@ Mode = Literal["missing", "again"]
 # What flows have in common. Their descriptions stand in each flow's docstring: Prefect shows those.
 Text = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE_CHARS)]
 Location = Annotated[Text, LOCATION]
+MOST_SOURCES = 1000
 Sources = Annotated[
-    list[Location], Field(min_length=1, max_length=1000, examples=[["s3://bucket/scenes/a.tif"]])
+    list[Location],
+    Field(min_length=1, max_length=MOST_SOURCES, examples=[["s3://bucket/scenes/a.tif"]]),
 ]
 GivenSources = Annotated[
-    Annotated[list[Location], Field(max_length=1000)] | None,
+    Annotated[list[Location], Field(max_length=MOST_SOURCES)] | None,
     Field(examples=[["/data/scenes/a.tif"]]),
     LeftOut(),
 ]
@@ -47,8 +51,24 @@ Store = Annotated[BlockName | None, Field(examples=["production"]), LeftOut()]
 Recipe = Annotated[RecipeFields | None, Group()]
 RecipeBlock = Annotated[BlockName | None, Field(examples=["visual-jpeg"]), LeftOut()]
 Taken = Annotated[date | None, Field(examples=["2024-05-01"])]
+Asset = Annotated[
+    Annotated[str, Field(min_length=1, max_length=200)] | None,
+    Field(examples=["visual"]),
+    LeftOut(),
+]
+Title = Annotated[
+    Annotated[str, Field(min_length=1, max_length=200)] | None,
+    Field(examples=["Harz, May 2024"]),
+    LeftOut(),
+]
 Workers = Annotated[
     Annotated[int, Field(ge=1, le=MOST_WORKERS)] | None, Field(examples=[4]), LeftOut()
+]
+EngineChoice = Annotated[EngineName, Field()]
+EngineAddress = Annotated[
+    Annotated[str, Field(min_length=1, max_length=200)] | None,
+    Field(examples=["tcp://10.0.0.7:8786"]),
+    LeftOut(),
 ]
 Readers = Annotated[int, Field(ge=1, le=MOST_WORKERS, examples=[8])]
 WindowsPerTask = Annotated[
@@ -56,6 +76,9 @@ WindowsPerTask = Annotated[
 ]
 JobId = Annotated[
     str, Field(pattern=r"^[0-9a-f]{32}$", examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"])
+]
+ReusedJob = Annotated[
+    JobId | None, Field(examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"]), LeftOut()
 ]
 WindowName = Annotated[str, Field(pattern=r"^[0-9]{4,}_[0-9]{4,}$")]
 Windows = Annotated[
@@ -157,7 +180,8 @@ class SceneSelection(BaseModel):
         if len(given) != 1:
             said = " and ".join(given) or "none of them"
             raise ValueError(f"give exactly one of scenes, prefix and stac, not {said}")
-        if not self.stac and (self.collections or self.asset):
+        of_items = self.stac or any(map(is_stac, self.scenes))
+        if (self.collections and not self.stac) or (self.asset and not of_items):
             raise ValueError("collections and asset belong to a STAC search; leave them out")
         if self.scenes and (self.since or self.until):
             raise ValueError("since and until do not apply to listed scenes; leave them out")
@@ -190,8 +214,8 @@ def fields_of(options: PlanOptions) -> RecipeFields | None:
     """The form's fields of what was asked for, for Prefect's records; None where it has none."""
     known = {name: getattr(options, name) for name in RecipeFields.model_fields}
     try:
-        return RecipeFields(
-            **known | {"window": None if options.window == "auto" else options.window}
-        )
+        lists = {name: list(known[name] or ()) for name in ("bands", "resolution", "bounds")}
+        window = None if options.window == "auto" else options.window
+        return RecipeFields(**known | lists | {"window": window})
     except ValidationError:  # a command line may ask for more than a form offers
         return None

@@ -6,6 +6,9 @@ from flows.progress import in_bytes, in_seconds
 from flows.redact import public_manifest
 from scenemosaic import keys
 from scenemosaic.job import JobSpec
+from scenemosaic.recipe import Recipe
+from scenemosaic.reuse.likeness import same_windows
+from scenemosaic.stored_plan import read_plan
 from scenemosaic.words import counted
 
 
@@ -52,10 +55,13 @@ def as_text(spec: JobSpec, limits: Limits) -> str:
         [
             f"job      {job_id}",
             f"grid     {grid.width} x {grid.height} pixels, {recipe.bands} x {recipe.dtype}",
+            *_computed(recipe),
             f"recipe   {recipe.compress}, blocks of {recipe.block_size}, {recipe.resampling}, "
             f"{counted(tiling.last_level + 1, 'level')}",
+            *_merged(spec),
             f"windows  {len(tiling)} of {tiling.window_size} pixels "
             f"({counted(tiling.rows, 'row')} x {counted(tiling.cols, 'column')})",
+            *_reused(spec),
             f"batches  {value['batches']} of {counted(_batch_size(spec, limits), 'window')} "
             f"on {counted(limits.workers, 'worker')}",
             f"plan     {spec.root}/{keys.plan_key(job_id)}",
@@ -67,6 +73,33 @@ def as_text(spec: JobSpec, limits: Limits) -> str:
             "nothing was written",
         ]
     )
+
+
+def _reused(spec: JobSpec) -> list[str]:
+    """How much of an earlier job is taken over, if any."""
+    if spec.reuse is None:
+        return []
+    count = sum(1 for _ in same_windows(spec.plan, read_plan(spec.place, spec.reuse)))
+    return [f"reuse    {count} of them from job {spec.reuse}"]
+
+
+def _computed(recipe: Recipe) -> list[str]:
+    """What is made of the source's bands, if anything."""
+    computed = recipe.computed
+    if computed is None:
+        return []
+    made = computed.expressions or tuple(f"b{band}" for band in computed.bands)
+    after = " of values scaled as the source says" if computed.unscale else ""
+    return [f"bands    {', '.join(made)}{after}; nodata {recipe.nodata}"]
+
+
+def _merged(spec: JobSpec) -> list[str]:
+    merge = spec.plan.recipe.merge
+    if merge is None:
+        return []
+    warped = "none resampled" if merge.warp is None else f"resampled by {merge.warp}"
+    sources = counted(len(spec.plan.sources), "source")
+    return [f"sources  {sources}, {merge.method}, {warped}"]
 
 
 def _batch_size(spec: JobSpec, limits: Limits) -> int:

@@ -3,21 +3,28 @@
 No postponed annotations in here: Prefect reads them as they stand.
 """
 
+from dataclasses import replace
+
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 
-from blocks.mosaic_recipe import RecipeFields
 from flows.checked import checked
-from flows.limits import Limits, default_workers
+from flows.engines import Engine
+from flows.limits import limits_of
 from flows.observed import show
 from flows.parameters import (
+    Asset,
+    EngineAddress,
+    EngineChoice,
     Manifest,
     Recipe,
     RecipeBlock,
+    ReusedJob,
     Sources,
     Store,
     Taken,
+    Title,
     To,
     WindowsPerTask,
     Workers,
@@ -33,7 +40,6 @@ from flows.states import error_state, final_state
 from flows.stopwatch import Stopwatch
 from flows.watched import watched
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.job import JobSpec
 
 
 @flow(
@@ -51,33 +57,49 @@ def process_scene(
     recipe: Recipe = None,
     recipe_block: RecipeBlock = None,
     taken: Taken = None,
+    asset: Asset = None,
+    title: Title = None,
+    reuse: ReusedJob = None,
     workers: Workers = None,
     windows_per_task: WindowsPerTask = None,
     strict_history: bool = False,
+    engine: EngineChoice = "threads",
+    engine_address: EngineAddress = None,
 ) -> "State[ProcessReport]":
     """Turn one scene into a mosaic COG, each output written at most once.
 
     Args:
-        sources: Paths or URIs of the scene's rasters, as the machine that runs it sees them.
+        sources: Paths or URIs of the scene's rasters, or of STAC items, as the machine that
+            runs it sees them.
         to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
         manifest: The manifest's URL, without a password; left out, the root's or the store's own.
         store: The name of a Scene Store block, instead of to.
         recipe: How the mosaic is made; left out, deflate, windows that suit the scene.
         recipe_block: The name of a Mosaic Recipe block, instead of recipe.
         taken: The day on which the scene was taken, where it does not say so itself.
-        workers: Threads that work at once; left out, one a core and at most 8.
+        asset: Of a STAC item, the asset that is the scene; left out, its one raster.
+        title: What people call the mosaic; its STAC item says it.
+        reuse: An earlier job under the same root, whose grid and options hold, and whose tiles are
+            taken over where their sources are the same.
+        workers: How many work at once; left out, one a core and at most 8, or two processes.
         windows_per_task: Windows a task run handles; left out, about two seconds of work.
         strict_history: Refuse to write where something once stood and was deleted.
+        engine: What windows are computed by: this machine's threads, or a cluster's processes.
+        engine_address: The scheduler of a cluster that runs already; left out, one is started.
     """
     watch = Stopwatch()
     try:
-        limits = Limits(workers or default_workers(), windows_per_task, strict_history)
+        limits = limits_of(
+            workers, windows_per_task, strict_history, Engine(engine, engine_address)
+        )
         session = ACTIVE.get()
         if session is None:
             with watch.stage("plan", Silent()):
-                session = Session(
-                    _plan(sources, (to, manifest, store), recipe, recipe_block, taken), Silent()
+                options = replace(
+                    options_of(recipe, recipe_block, taken), asset=asset, title=title, reuse=reuse
                 )
+                spec = planned(sources, recorded_place(to, manifest, store), options)
+                session = Session(spec, Silent())
     except SceneMosaicError as error:
         return error_state(error, error)
     with watched(session) as seen:
@@ -86,14 +108,3 @@ def process_scene(
     show(session.spec, report)
     get_run_logger().info("job %s: %s %s", report.job_id, report.summary, report.totals)
     return final_state(report)
-
-
-def _plan(
-    sources: list[str],
-    where: tuple[str | None, str | None, str | None],
-    recipe: RecipeFields | None,
-    recipe_block: str | None,
-    taken: Taken,
-) -> JobSpec:
-    place = recorded_place(*where)
-    return planned(sources, place, options_of(recipe, recipe_block, taken))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from scenemosaic.errors import ConflictError, SceneMosaicError
 from scenemosaic.metrics import REFUSALS
-from scenemosaic.outcome import COUNTERS, Outcome
+from scenemosaic.outcome import COUNTERS, OF_WINDOWS, Outcome
 from scenemosaic.words import counted
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ProcessReport:
         windows = {"written": self.written, "already_present": self.already_present}
         outcomes = [outcome.value.replace("-", "_") for outcome in Outcome]
         apart = {f"objects_{name}": self.objects.get(name, 0) for name in outcomes}
-        met = {name: self._met(name) for name in (*COUNTERS, "diverged")}
+        met = {name: self._met(name) for name in (*COUNTERS, *OF_WINDOWS)}
         named = {REFUSALS if name == "refused" else name: count for name, count in met.items()}
         return windows | {"missing": len(self.missing)} | named | apart
 
@@ -78,6 +78,8 @@ class ProcessReport:
     def summary(self) -> str:
         """The counts in one line."""
         text = f"{counted(self.windows, 'window')}: {self.written} written"
+        if reused := self.counters.get("reused"):
+            text += f" ({reused} taken over)"
         text += f", {self.already_present} already there"
         return f"{text}, {len(self.missing)} missing" if self.missing else text
 

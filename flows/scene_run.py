@@ -4,10 +4,10 @@ import logging
 from typing import Any
 
 from prefect import unmapped
-from prefect.futures import PrefectConcurrentFuture, PrefectFuture, as_completed
-from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.futures import PrefectFuture, as_completed
 
 from flows import batches
+from flows.clusters import Pool, pool_of
 from flows.limits import Limits
 from flows.preparing import prepare_job
 from flows.report import ProcessReport
@@ -72,42 +72,46 @@ def _commit_missing(spec: JobSpec, run: Run, limits: Limits, tally: Tally) -> No
     if not numbers:
         return
     size = limits.windows_per_task or batches.batch_size(recipe, len(numbers), limits.workers)
+    crosses = limits.engine.crosses
     parameters = {
         "spec": unmapped(spec),
         "numbers": batches.split(numbers, size),
         "run": unmapped(run),
-        "report": unmapped(tally.add),
+        "report": unmapped(None if crosses else tally.add),
+        "alone": unmapped(crosses),
     }
     batch_task: Any = commit_windows  # Prefect's overloads take every task for an async one
-    runner: ThreadPoolTaskRunner[Any]
-    with ThreadPoolTaskRunner(max_workers=limits.workers) as runner:
-        _collect([*runner.map(batch_task, parameters)], tally)
+    try:
+        with pool_of(limits, spec) as pool:
+            _collect([*pool.runner.map(batch_task, parameters)], pool, tally)
+    except SceneMosaicError:
+        if crosses:
+            _ask_again(spec, tally)
+        raise
 
 
-def _collect(futures: list[PrefectFuture[Any]], tally: Tally) -> None:
+def _ask_again(spec: JobSpec, tally: Tally) -> None:
+    """What a batch in another process committed before its fault, nobody here was told."""
+    try:
+        tally.left(job.find_gaps(spec).missing)
+    except StoreError as error:
+        _log.warning("what is missing is not known for sure: %s", error)
+
+
+def _collect(futures: list[PrefectFuture[Any]], pool: Pool, tally: Tally) -> None:
     """Look at each result; after the first error start no further batch, then raise it."""
     failure: Exception | None = None
     for future in as_completed(futures):
-        if _is_cancelled(future):
+        if pool.is_cancelled(future):
             continue
-        result: BatchResult | Exception = future.result(raise_on_failure=False)
+        result: BatchResult | Exception = pool.result(future)
         if isinstance(result, BatchResult):
             _add(result, tally)
         elif failure is None:
             failure = result
-            _cancel_waiting(futures)
+            pool.give_up(futures)
     if failure is not None:
         raise _named(failure)
-
-
-def _is_cancelled(future: PrefectFuture[Any]) -> bool:
-    return isinstance(future, PrefectConcurrentFuture) and future.wrapped_future.cancelled()
-
-
-def _cancel_waiting(futures: list[PrefectFuture[Any]]) -> None:
-    for future in futures:
-        if isinstance(future, PrefectConcurrentFuture):
-            future.wrapped_future.cancel()
 
 
 def _add(result: BatchResult, tally: Tally) -> None:

@@ -38,6 +38,11 @@ class Tally:
         self._missing = set(missing)
         self._observer.windows(self._windows, self._windows - len(self._missing))
 
+    def left(self, missing: Iterable[str]) -> None:
+        """``missing`` are the names without a row now; who made the others is not known."""
+        with self._lock:
+            self._missing = set(missing)
+
     def add(self, outcome: WindowOutcome) -> None:
         """Note one window's outcome; called from the workers as each is done."""
         with self._lock:

@@ -2,16 +2,18 @@
 
 import os
 import urllib.error
-import urllib.request
 from collections.abc import Callable
 from http.client import HTTPException
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
+from urllib3.exceptions import HTTPError
 
+from scenemosaic.deadlines import within
 from scenemosaic.errors import InputError, SourceReadError, TransientStoreError
 from scenemosaic.locations import is_http, is_local, is_s3, public_uri, s3_parts
 from scenemosaic.reading_env import read_deadlines, requester_pays, s3_client
+from scenemosaic.web import asked
 
 _CHUNK_BYTES: Final = 64 << 10
 _CHUNKS_KEPT: Final = 64
@@ -42,6 +44,14 @@ def range_reader(location: str) -> Callable[[int, int], bytes]:
     return read_at
 
 
+def read_whole(location: str, most_bytes: int) -> bytes:
+    """All bytes of a small source. Raises InputError where it has more, else as reading does."""
+    data = _fetch(location, 0, most_bytes + 1)
+    if len(data) > most_bytes:
+        raise InputError(f"{public_uri(location)} has more than {most_bytes} bytes")
+    return data
+
+
 def _fetch(location: str, offset: int, size: int) -> bytes:
     try:
         if is_s3(location):
@@ -49,7 +59,7 @@ def _fetch(location: str, offset: int, size: int) -> bytes:
         if is_http(location):
             return _fetch_http(location, offset, size)
         return _fetch_local(location, offset, size)
-    except (OSError, ClientError, BotoCoreError, HTTPException) as error:
+    except (OSError, ClientError, BotoCoreError, HTTPError, HTTPException) as error:
         # An HTTP error's text never holds the URL, and so no signature.
         kind = SourceReadError if is_local(location) else TransientStoreError
         raise kind(f"{public_uri(location)}: byte {offset} cannot be read: {error}") from None
@@ -68,23 +78,24 @@ def _fetch_s3(location: str, offset: int, size: int) -> bytes:
     extra: dict[str, Any] = {"RequestPayer": "requester"} if requester_pays() else {}
     wanted = f"bytes={offset}-{offset + size - 1}"
     try:
-        answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted, **extra)
+        with within(read_deadlines()):
+            answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted, **extra)
+            data: bytes = answer["Body"].read()
     except ClientError as error:
         if error.response["ResponseMetadata"].get("HTTPStatusCode") == 416:
             return b""
         raise
-    data: bytes = answer["Body"].read()
     return data
 
 
 def _fetch_http(location: str, offset: int, size: int) -> bytes:
     headers = {"Range": f"bytes={offset}-{offset + size - 1}"}
-    request = urllib.request.Request(location, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=read_deadlines().silence_s) as answer:
-            if answer.status != 206 and offset:
+        with asked(location, read_deadlines(), headers=headers) as answer:
+            if answer.status != 206:
                 raise InputError(
-                    f"{public_uri(location)}: no ranges of bytes are served: copy it first"
+                    f"{public_uri(location)}: its server serves no ranges of bytes, and each "
+                    "window would fetch the whole of it: copy it first"
                 )
             data: bytes = answer.read(size)
             return data

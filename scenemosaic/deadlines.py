@@ -135,8 +135,13 @@ def timed_pools(classes: Mapping[str, Any]) -> dict[str, Any]:
     return {scheme: _timed_pool(pool) for scheme, pool in classes.items()}
 
 
+def timed_connection(connection: Any) -> Any:
+    """A class of HTTP connections, ``http.client``'s or one below it, as one of timed ones."""
+    return type(f"Timed{connection.__name__}", (_Timed, connection), {})
+
+
 def _timed_pool(pool: Any) -> Any:
-    connection = type(f"Timed{pool.ConnectionCls.__name__}", (_Timed, pool.ConnectionCls), {})
+    connection = timed_connection(pool.ConnectionCls)
     return type(f"Timed{pool.__name__}", (pool,), {"ConnectionCls": connection})
 
 

@@ -50,6 +50,12 @@ class SourceReadError(IncompleteError):
     kind = "source-read"
 
 
+class ComputationError(SourceReadError):
+    """What was asked of a source's pixels has no value of the mosaic's type there."""
+
+    kind = "computation"
+
+
 class ConflictError(SceneMosaicError):
     """A person decides: somebody else's object or a newer version stands there."""
 

@@ -15,8 +15,10 @@ from scenemosaic.errors import InputError
 from scenemosaic.metadata import transform_of
 from scenemosaic.recipe_rules import ITEM_SIZES
 from scenemosaic.tiff_structure import TiffImage
+from scenemosaic.words import counted
 
 MAX_BLOCK_BYTES: Final = 1 << 30
+STRIPS: Final = "it is stored in strips: every window reads whole rows"
 _IDENTITY: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 _COMPLEX_INTEGER_NAMES: Final = {32: "CInt16", 64: "CInt32"}
 
@@ -142,20 +144,23 @@ def _check_masks(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
         raise InputError("some of its bands are masked and some are not: keep one mask for all")
     soft = [image.bits[0] for image in images if image.is_mask and set(image.bits) != {1}]
     if soft:
-        raise InputError(f"its mask has {soft[0]} bits, and only masks of one bit are kept")
+        raise InputError(
+            f"its mask has {counted(soft[0], 'bit')}, and only masks of one bit are kept"
+        )
 
 
 def _check_block_bytes(dataset: DatasetReader, images: Sequence[TiffImage]) -> None:
+    """GDAL holds a block as it was decoded, and beside it its samples, each of whole bytes."""
     height, width = dataset.block_shapes[0]
     together = 1 if dataset.interleaving == Interleaving.band else dataset.count
     size_bytes = height * width * together * ITEM_SIZES[dataset.dtypes[0]]
     if images and images[0].compressed:
-        # GDAL shows one large strip as rows, and decodes it from its start for each window.
-        (width, height), size_bytes = images[0].block_px, images[0].block_bytes
+        # One large strip is shown as rows, and is decoded from its start for each window.
+        (width, height), size_bytes = images[0].block_px, size_bytes + images[0].block_bytes
     if size_bytes > MAX_BLOCK_BYTES:
         raise InputError(
             f"one of its blocks ({width} x {height} pixels) takes {size_bytes / 2**30:.1f} GiB "
-            f"when decoded, more than {MAX_BLOCK_BYTES >> 30} GiB: "
+            f"when it is read, more than {MAX_BLOCK_BYTES >> 30} GiB: "
             "tile it with gdal_translate -co TILED=YES"
         )
 
@@ -168,5 +173,5 @@ def _notes(dataset: DatasetReader) -> list[str]:
     elif e > 0 or a < 0:
         notes.append("its rows run south to north (or columns east to west): kept as it is")
     if dataset.block_shapes[0][1] >= dataset.width > dataset.block_shapes[0][0] * 64:
-        notes.append("it is stored in strips: every window reads whole rows")
+        notes.append(STRIPS)
     return notes

@@ -12,7 +12,9 @@ from scenemosaic.errors import ForeignObject, IncompleteError, InputError
 from scenemosaic.plan import Plan
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.stac import href, recipe_sha256
+from scenemosaic.stores.port import ObjectInfo
 
+DIGEST: Final = "scenemosaic:digest"
 MAX_ITEM_BYTES: Final = 16 << 20
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -21,13 +23,15 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 class Item:
     """What ``item.json`` says: the current revision, and the digest of the rows it was built from.
 
-    ``rows_sha256`` is None in items of versions that did not keep it; ``data`` is the item.
+    ``rows_sha256`` is None in items of versions that did not keep it; ``mosaic`` is the size
+    and the digest that it says of its mosaic; ``data`` is the item.
     """
 
     revision: int
     rows_sha256: str | None
     waived: Mapping[str, str]
     data: bytes
+    mosaic: tuple[object, object] = (None, None)
 
 
 def read_item(session: Session, spec: JobSpec) -> Item | None:
@@ -75,6 +79,7 @@ def parse_item(data: bytes, plan: Plan, uri: str) -> Item:
         revision = properties.get("scenemosaic:revision", 0)
         rows_sha256 = properties.get("scenemosaic:rows_sha256")
         waived = dict(properties.get("scenemosaic:waived", {}))
+        mosaic = (item["assets"]["data"].get("file:size"), item["assets"]["data"].get(DIGEST))
     except (InputError, KeyError, TypeError, ValueError, AttributeError):
         raise _foreign(uri, "it is no item of this pipeline") from None
     if found != ("Feature", plan.job_id, recipe_sha256(plan.recipe)):
@@ -83,7 +88,13 @@ def parse_item(data: bytes, plan: Plan, uri: str) -> Item:
         raise _foreign(uri, f"its revision {revision!r:.40} or digest of rows is none")
     if links != (href(revision, keys.MOSAIC_FILE), href(revision, keys.PREVIEW_FILE)):
         raise _foreign(uri, f"it leads to other files than those of revision {revision}")
-    return Item(revision, rows_sha256, waived, data)
+    return Item(revision, rows_sha256, waived, data, mosaic)
+
+
+def check_describes(item: Item, stored: ObjectInfo, uri: str) -> None:
+    """ForeignObject where the item at ``uri`` is of another mosaic than it leads to."""
+    if item.mosaic != (stored.size_bytes, stored.metadata["digest"]):
+        raise _foreign(uri, "it says another size or digest than its mosaic has")
 
 
 def _get(session: Session, key: str, etag: str | None) -> bytes:

@@ -3,28 +3,25 @@
 import hashlib
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scenemosaic import audit, gaps, keys
 from scenemosaic.audit import Record
-from scenemosaic.commit import (
-    RetryPolicy,
-    commit_object,
-    retrying,
-    system_effects,
-)
-from scenemosaic.errors import InputError, MissingSchema, OldSchema
+from scenemosaic.commit import commit_object, retrying
+from scenemosaic.errors import MissingSchema, OldSchema
 from scenemosaic.gaps import GapReport
-from scenemosaic.item import read_item
+from scenemosaic.item import check_describes, read_item
 from scenemosaic.places import Place, place_at
-from scenemosaic.plan import MAX_PLAN_BYTES, Plan, load_plan
+from scenemosaic.plan import Plan
 from scenemosaic.planning import PlanOptions, survey
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
 from scenemosaic.publish import MosaicResult, assemble
 from scenemosaic.published import result, standing
 from scenemosaic.reading_env import reading_as
+from scenemosaic.reuse.likeness import check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
-from scenemosaic.stores import open_store
+from scenemosaic.stored_plan import read_plan
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.trail import Trace, trail
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
@@ -66,11 +63,16 @@ def plan_job(
 
 def plan_at(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSpec:
     """The same for a place that says how store and manifest are reached."""
+    old = None if options.reuse is None else read_plan(place, options.reuse)
+    if old is not None:
+        options = options_like(old, options)
     with reading_as(place.store):
-        scene = survey(sources, options)
+        scene = survey(sources, options, None if old is None else old.recipe.grid)
     for note in scene.notes:
         _log.warning("%s", note)
-    return _spec(scene.plan, scene.locations, place)
+    if old is not None:
+        check_likeness(scene.plan, old)
+    return replace(_spec(scene.plan, scene.locations, place), reuse=options.reuse)
 
 
 def _spec(plan: Plan, locations: tuple[str, ...], place: Place) -> JobSpec:
@@ -85,15 +87,7 @@ def load_job(job_id: str, root: str, manifest: str | None) -> JobSpec:
 
 def load_at(job_id: str, place: Place) -> JobSpec:
     """The same for a place that says how store and manifest are reached."""
-    store = open_store(place.store.root, place.store.access)
-    key, policy, effects = keys.plan_key(keys.check_job_id(job_id)), RetryPolicy(), system_effects()
-    info = retrying(lambda: store.head(key), policy, effects)
-    if info is None:
-        raise InputError(f"{store.uri} holds no job {job_id}: {key} is not there")
-    if info.size_bytes > MAX_PLAN_BYTES:
-        raise InputError(f"{store.object_uri(key)} is too large for a plan: {info.size_bytes}")
-    plan = load_plan(retrying(lambda: store.get(key), policy, effects), job_id)
-    return _spec(plan, (), place)
+    return _spec(read_plan(place, job_id), (), place)
 
 
 def prepare(spec: JobSpec) -> bool:
@@ -163,7 +157,7 @@ def finished(spec: JobSpec) -> MosaicResult | None:
 
     Changes nothing and reads no source pixel: item.json, the HEAD of the mosaic to which it
     leads, one query a shard. A preview that was deleted is for assembly and repair to notice.
-    Raises ForeignObject where item or mosaic is not ours.
+    Raises ForeignObject where item or mosaic is not ours, or the item is of another mosaic.
     """
     session = open_session(spec)
     item = read_item(session, spec)
@@ -172,6 +166,8 @@ def finished(spec: JobSpec) -> MosaicResult | None:
     mosaic = standing(session, spec, Run("", ""), item.revision)
     if mosaic is None:
         return None
+    uri = session.store.object_uri(keys.item_key(spec.plan.job_id))
+    check_describes(item, mosaic.stored, uri)
     try:
         names = _row_names(session, spec)
     except OldSchema:  # preparing the job adds what it lacks

@@ -23,6 +23,7 @@ CATALOG_KEY = "mosaics/catalog.json"
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
 _LEDGER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AUDIT_KEY = re.compile(
     r"audit/(?:[0-9a-f]{32}|ledger-[a-z0-9][a-z0-9._-]{0,63})/([0-9]{8,18})\.jsonl"
 )
@@ -41,8 +42,12 @@ def plan_key(job_id: str) -> str:
     return f"jobs/{job_id}/plan.json"
 
 
+def tiles_prefix(job_id: str) -> str:
+    return f"tiles/{job_id}/"
+
+
 def tile_key(job_id: str, window_name: str) -> str:
-    return f"tiles/{job_id}/{window_name}.tif"
+    return f"{tiles_prefix(job_id)}{window_name}.tif"
 
 
 def revision_path(revision: int, name: str) -> str:
@@ -69,6 +74,17 @@ def stage_key(job_id: str, digest: str) -> str:
 
 def item_key(job_id: str) -> str:
     return f"mosaics/{job_id}/item.json"
+
+
+def collection_href(collection: str) -> str:
+    """Where a collection's document lies below ``mosaics/``: under its ID, where that is plain."""
+    plain = _PLAIN_ID.fullmatch(collection) is not None
+    name = collection if plain else hashlib.sha256(collection.encode()).hexdigest()[:32]
+    return f"collections/{name}.json"
+
+
+def collection_key(collection: str) -> str:
+    return f"mosaics/{collection_href(collection)}"
 
 
 def ledger_key(name: str) -> str:

@@ -25,6 +25,7 @@ _ITEM_TYPE: Final = "application/geo+json"
 _ITEM_HREF: Final = re.compile(r"\./([0-9a-f]{32})/item\.json")
 _ROOT_LINK: Final = {"rel": "root", "href": "./catalog.json", "type": "application/json"}
 _PROOF: Final = ("digest", "etag", "version_id")
+_TITLE: Final = "title"  # STAC's own name for what a link leads to
 _PINS: Final = tuple(f"scenemosaic:{name}" for name in ("mosaic", "revision", *_PROOF))
 
 
@@ -33,12 +34,16 @@ Link = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One mosaic of a named job, as it was inspected; ``href`` is relative to ``mosaics/``."""
+    """One mosaic of a named job, as it was inspected; ``href`` is relative to ``mosaics/``.
+
+    ``title`` is what people call it.
+    """
 
     job_id: str
     href: str
     size_bytes: int
     pinned: Published
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ def dump(latest: Latest) -> bytes:
     value: dict[str, object] = {
         _SCHEMA: SCHEMA,
         "job_id": target.job_id,
+        "title": target.title,
         "revision": pinned.revision,
         "mosaic": mosaic | without(proof, {"version_id": None}),
         "item": {"href": item_href(target.job_id), "type": _ITEM_TYPE},
@@ -80,7 +86,7 @@ def dump(latest: Latest) -> bytes:
         "ledger": {"name": latest.ledger, "revision": latest.ledger_revision},
         "previous_job_id": latest.previous_job_id,
     }
-    return encode(without(value, {"previous_job_id": None}))
+    return encode(without(value, {"previous_job_id": None, "title": None}))
 
 
 def load(data: bytes, uri: str) -> Latest:
@@ -119,7 +125,8 @@ def _target(fields: Fields) -> Target:
     digest, etag = mosaic.typed("digest", str), mosaic.typed("etag", str)
     version_id = mosaic.typed("version_id", str, None)
     mosaic.done()
-    return Target(job_id, href, size_bytes, Published(revision, digest, etag, version_id))
+    pinned = Published(revision, digest, etag, version_id)
+    return Target(job_id, href, size_bytes, pinned, fields.typed("title", str, None))
 
 
 def item_href(job_id: str) -> str:
@@ -158,6 +165,7 @@ def _pins(target: Target) -> Link:
     pinned = target.pinned
     proof = (getattr(pinned, name) for name in _PROOF)
     values = dict(zip(_PINS, (target.href, pinned.revision, *proof), strict=True))
+    values[_TITLE] = target.title
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -182,6 +190,6 @@ def listed(data: bytes, uri: str) -> dict[str, Link]:
 def _link(value: object) -> tuple[str, Link]:
     """A link's href, and its pins as they stand."""
     fields = Fields(value, "a link")
-    pins = {name: fields.take(name, None) for name in _PINS}
+    pins = {name: fields.take(name, None) for name in (*_PINS, _TITLE)}
     pins = {name: pin for name, pin in pins.items() if type(pin) in (str, int)}
     return fields.typed("href", str), pins

@@ -5,6 +5,7 @@ shown, stored and hashed.
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, quote, unquote, urlsplit
@@ -13,6 +14,9 @@ from scenemosaic.errors import InputError
 
 FORMS: Final = "a path, s3://bucket/key or https://host/path"
 _HTTP: Final = ("http", "https")
+_STAC_FILES: Final = (".json", ".geojson")
+# As APIs spell an item, a page of a collection's items, and a search.
+_STAC_PATH: Final = re.compile(r"/collections/[^/]+/items(/[^/]+)?/?$|/search/?$")
 
 
 def canonical_location(text: str) -> str:
@@ -67,6 +71,14 @@ def is_s3(location: str) -> bool:
 
 def is_http(location: str) -> bool:
     return location.startswith(("http://", "https://"))
+
+
+def is_stac(location: str) -> bool:
+    """Whether a location's name is that of a STAC document: no raster's ends like that."""
+    public = public_uri(location)
+    if public.lower().endswith(_STAC_FILES):
+        return True
+    return is_http(location) and _STAC_PATH.search(public) is not None
 
 
 def s3_parts(location: str) -> tuple[str, str]:

@@ -10,6 +10,8 @@ from scenemosaic.stores.port import ObjectInfo
 
 OVER_MARKER = "created_over_delete_marker"
 COUNTERS = ("refused", "own_write_recovered", "conflict_409_retried", "ambiguous", OVER_MARKER)
+# What is counted of windows alone.
+OF_WINDOWS = ("diverged", "reused")
 
 
 class Outcome(enum.Enum):

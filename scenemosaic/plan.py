@@ -8,10 +8,13 @@ from typing import Final, Literal
 
 from scenemosaic.canonical import Fields, decode, encode, without
 from scenemosaic.errors import InputError
+from scenemosaic.grid import Grid
+from scenemosaic.grid_json import grid_from_json, grid_json
 from scenemosaic.keys import check_job_id
 from scenemosaic.recipe import Recipe, recipe_from_json
 
-MAX_PLAN_BYTES: Final = 4 << 20
+# Enough for some 50,000 sources.
+MAX_PLAN_BYTES: Final = 32 << 20
 UNKNOWN_TIME: Final = "unknown"
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _URI: Final = re.compile(r"(s3|https?)://[^/?#@\s]+/[^\x00-\x1f]+")
@@ -25,7 +28,14 @@ class PlanOptions:
     """What a user may ask for. None means: decided from the sources' headers alone.
 
     ``whole_bits`` writes samples of fewer bits than their type with all of them;
-    ``categorical`` says that the values are classes, of which no mean is taken.
+    ``categorical`` says that the values are classes, of which no mean is taken. ``asset`` is
+    the one of a STAC item that is the scene, where sources are such items. ``title`` is what
+    people call the mosaic. ``bands`` chooses bands in this order, ``expression`` computes
+    others; ``unscale`` takes value x scale + offset of each band first; ``dtype`` and ``nodata``
+    are the mosaic's. ``crs``, ``resolution`` (one number or two, in units of the CRS) and
+    ``bounds`` (west, south, east, north) are its grid; ``method`` decides between sources, and
+    ``warp_resampling`` is the kernel that puts them on the grid. ``reuse`` is the ID of an
+    earlier job, whose options hold where none are given, and whose tiles are taken over.
     """
 
     window: Literal["auto"] | int = "auto"
@@ -40,6 +50,19 @@ class PlanOptions:
     categorical: bool = False
     datetime: str | None = None
     collection: str | None = None
+    title: str | None = None
+    asset: str | None = None
+    bands: tuple[int, ...] | None = None
+    expression: str | None = None
+    unscale: bool = False
+    dtype: str | None = None
+    nodata: float | None = None
+    crs: str | None = None
+    resolution: tuple[float, ...] | None = None
+    bounds: tuple[float, ...] | None = None
+    method: str | None = None
+    warp_resampling: str | None = None
+    reuse: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +101,9 @@ class Plan:
     """What a job is: sources in the order that decides the pixels, recipe, and what the item says.
 
     ``datetime`` is RFC 3339 in UTC; ``datetime_source`` says where it comes
-    from: ``option``, ``tag:NAME``, ``last-modified`` or ``unknown``.
+    from: ``option``, ``item:ID`` (``item-start:ID`` where it names a span), ``tag:NAME``,
+    ``last-modified`` or ``unknown``. Of several sources it is the latest, and
+    ``start_datetime`` the earliest. ``grids`` are the sources' own, where the recipe merges.
     """
 
     sources: tuple[Pin, ...]
@@ -86,6 +111,9 @@ class Plan:
     datetime: str | None = None
     datetime_source: str = UNKNOWN_TIME
     collection: str | None = None
+    title: str | None = None
+    start_datetime: str | None = None
+    grids: tuple[Grid, ...] = ()
     _job_id: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +125,12 @@ class Plan:
             raise InputError(f"datetime must be RFC 3339 in UTC, not {self.datetime!r}")
         if self.collection is not None:
             check_collection(self.collection)
+        if self.title is not None:
+            check_title(self.title)
+        _check_start(self.start_datetime, self.datetime)
+        merged = len(self.sources) if self.recipe.merge is not None else 0
+        if len(self.grids) != merged or (len(self.sources) > 1 and not merged):
+            raise InputError(f"{len(self.sources)} sources do not go with {len(self.grids)} grids")
 
     def to_json(self) -> dict[str, object]:
         """The canonical JSON value."""
@@ -106,9 +140,13 @@ class Plan:
             "datetime": self.datetime,
             "datetime_source": self.datetime_source,
             "collection": self.collection,
+            "title": self.title,
+            "start_datetime": self.start_datetime,
+            "grids": [grid_json(grid) for grid in self.grids],
         }
-        defaults = {"datetime": None, "datetime_source": UNKNOWN_TIME, "collection": None}
-        return without(values, dict(defaults))
+        defaults = {"datetime": None, "datetime_source": UNKNOWN_TIME}
+        unsaid = dict.fromkeys(("collection", "title", "start_datetime"))
+        return without(values, defaults | unsaid | {"grids": []})
 
     @property
     def canonical(self) -> bytes:
@@ -163,6 +201,15 @@ def check_collection(text: str) -> str:
     return text
 
 
+def check_title(text: str) -> str:
+    """The title itself, or InputError where people could not read it."""
+    if not 0 < len(text) <= 200 or not text.isprintable() or text != text.strip():
+        raise InputError(
+            f"a title is 1 to 200 printable characters without spaces around, not {text!r:.80}"
+        )
+    return text
+
+
 def _plan_from_json(value: object) -> Plan:
     fields = Fields(value, "plan")
     plan = Plan(
@@ -173,6 +220,12 @@ def _plan_from_json(value: object) -> Plan:
         datetime=fields.typed("datetime", str, None),
         datetime_source=fields.typed("datetime_source", str, UNKNOWN_TIME),
         collection=fields.typed("collection", str, None),
+        title=fields.typed("title", str, None),
+        start_datetime=fields.typed("start_datetime", str, None),
+        grids=tuple(
+            grid_from_json(grid, f"plan.grids[{i}]")
+            for i, grid in enumerate(fields.typed("grids", list, []))
+        ),
     )
     fields.done()
     return plan
@@ -191,6 +244,14 @@ def _pin(value: object, where: str) -> Pin:
         size_bytes=size_bytes,
         last_modified=texts["last_modified"],
     )
+
+
+def _check_start(start: str | None, end: str | None) -> None:
+    if start is None:
+        return
+    before = end is not None and datetime.fromisoformat(start) < datetime.fromisoformat(end)
+    if utc_datetime(start) != start or not before:
+        raise InputError(f"start_datetime must be before {end}, in UTC, not {start!r:.80}")
 
 
 def _check_local(pin: Pin) -> None:

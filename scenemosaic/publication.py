@@ -9,10 +9,9 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import TypeVar
 
 from scenemosaic import keys, latest
-from scenemosaic.canonical import decode
 from scenemosaic.errors import (
     ConflictError,
     ForeignObject,
@@ -39,7 +38,6 @@ from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import Store
 
 A = TypeVar("A")
-_DIGEST: Final = "scenemosaic:digest"
 _log = logging.getLogger(__name__)
 
 
@@ -86,13 +84,12 @@ def inspect(spec: JobSpec) -> Target:
         )
     key = keys.mosaic_key(job_id, mosaic.revision)
     pinned = Published(mosaic.revision, mosaic.digest, mosaic.etag, mosaic.version_id)
-    return Target(job_id, f"./{key.removeprefix('mosaics/')}", mosaic.bytes, pinned)
+    href = f"./{key.removeprefix('mosaics/')}"
+    return Target(job_id, href, mosaic.bytes, pinned, spec.plan.title)
 
 
 def _agree(mosaic: MosaicResult, item: Item, row: Row | None) -> bool:
-    described: Any = decode(item.data, mosaic.item)
-    digest = described["assets"]["data"].get(_DIGEST)
-    if row is None or (item.revision, digest) != (mosaic.revision, mosaic.digest):
+    if row is None or (item.revision, item.mosaic[1]) != (mosaic.revision, mosaic.digest):
         return False
     stands = (mosaic.uri, mosaic.bytes, mosaic.etag, mosaic.version_id)
     return stands == (row.output_uri, row.bytes, row.etag, row.version_id)

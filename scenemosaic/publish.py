@@ -4,15 +4,16 @@
 since make the next revision, and then the item is moved by If-Match.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from scenemosaic import gate, keys, uploads
+from scenemosaic.band_facts import HeaderFacts, header_facts
 from scenemosaic.claims import ClaimName
-from scenemosaic.commit import Committed, Outcome, commit_object, retrying
+from scenemosaic.collection import ensure_collection
+from scenemosaic.commit import Outcome, retrying
 from scenemosaic.errors import Superseded
 from scenemosaic.held import Held
 from scenemosaic.item import Item, read_item, read_item_to_move
@@ -20,13 +21,23 @@ from scenemosaic.memory import give_back
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
+from scenemosaic.mosaic_facts import MosaicFacts, file_facts
 from scenemosaic.mosaic_row import follow_item, insert_row
 from scenemosaic.published import MosaicResult, published, result
 from scenemosaic.revisions import Wanted, place_mosaic
 from scenemosaic.rows_digest import rows_digest
 from scenemosaic.session import JobSpec, Run, Session, open_session
-from scenemosaic.stac import MosaicFacts, item_json
-from scenemosaic.stores.port import Announces, Body, Condition, IfAbsent, IfMatch, ObjectInfo, Store
+from scenemosaic.small_writes import put_small
+from scenemosaic.stac import item_json
+from scenemosaic.stores.port import (
+    Announces,
+    IfAbsent,
+    IfMatch,
+    Literal,
+    ObjectInfo,
+    Segment,
+    Store,
+)
 from scenemosaic.trail import trail
 
 __all__ = ["MosaicResult", "Progress", "assemble", "result"]
@@ -59,6 +70,10 @@ class _Aim:
     def revision(self) -> int:
         return self.item.revision if self.item else 0
 
+    @property
+    def waived(self) -> dict[str, str]:
+        return {tile.window.name: tile.row.waiver for tile in self.tiles if tile.row.waiver}
+
     def is_of(self, item: Item | None) -> bool:
         """Whether the item was built from these very rows."""
         return item is not None and item.rows_sha256 == self.rows_sha256
@@ -79,6 +94,8 @@ def assemble(
     if len(spec.plan.recipe.tiling()) >= MANY_WINDOWS:
         give_back()
     with trail(open_session(spec), spec.plan.job_id, run) as found:
+        if spec.reuse is not None:  # tiles were copied, which a dead run may have left half done
+            uploads.end_below(found.session.store, keys.tiles_prefix(spec.plan.job_id))
         mosaic = _assemble(found.session, spec, run, progress or _silent, renew)
     return replace(mosaic, trace=found.trace)
 
@@ -170,13 +187,25 @@ def _publish(
         progress(total, total)
         _check_stored(session, spec, committed.stored)
         png = mosaic.preview()
+        header = _header(mosaic.stitched.segments[0])
     key = committed.stored.key
     if (held is not None and not held.fresh) or committed.counters["ambiguous"]:
         uploads.end_others(session.store, key)
     described = insert_row(session, spec, run, committed.stored)
     preview_key = keys.preview_key(spec.plan.job_id, revision)
-    _put_small(session, spec, run, preview_key, png, "image/png", IfAbsent())
-    if not _move_item(session, spec, run, aim, committed, revision):
+    preview = put_small(session, spec, run, preview_key, png, "image/png", IfAbsent()).stored
+    if spec.plan.collection is not None:
+        ensure_collection(session, run, spec.plan.collection)
+    facts = MosaicFacts(
+        file=file_facts(committed.stored),
+        digest=committed.stored.metadata["digest"],
+        preview=file_facts(preview),
+        header=header,
+        rows_sha256=aim.rows_sha256,
+        revision=revision,
+        waived=aim.waived,
+    )
+    if not _move_item(session, spec, run, aim, facts):
         return None
     if not described:
         follow_item(session, spec, run, committed.stored, revision)
@@ -202,26 +231,19 @@ def _reader(session: Session) -> Callable[[str, int, int, str], bytes]:
     return get
 
 
-def _move_item(
-    session: Session, spec: JobSpec, run: Run, aim: _Aim, committed: Committed, revision: int
-) -> bool:
+def _header(first: Segment) -> HeaderFacts:
+    return header_facts(first.data) if isinstance(first, Literal) else HeaderFacts()
+
+
+def _move_item(session: Session, spec: JobSpec, run: Run, aim: _Aim, facts: MosaicFacts) -> bool:
     """Let the item lead to this mosaic; False where it was moved elsewhere meanwhile."""
-    stored = committed.stored
-    waived = {tile.window.name: tile.row.waiver for tile in aim.tiles if tile.row.waiver}
-    facts = MosaicFacts(
-        size_bytes=stored.size_bytes,
-        digest=stored.metadata["digest"],
-        sha256=None,
-        rows_sha256=aim.rows_sha256,
-        revision=revision,
-        waived=waived,
-    )
+    revision = facts.revision
     data = item_json(spec.plan, facts)
     if aim.item is not None and (aim.item.data == data or _leads_here(aim, aim.item, revision)):
         return True
     key = keys.item_key(spec.plan.job_id)
     condition = IfAbsent() if aim.item_etag is None else IfMatch(aim.item_etag)
-    done = _put_small(session, spec, run, key, data, "application/geo+json", condition)
+    done = put_small(session, spec, run, key, data, "application/geo+json", condition)
     if done.outcome is Outcome.WRITTEN:
         return True
     item = read_item(session, spec)
@@ -230,20 +252,3 @@ def _move_item(
 
 def _leads_here(aim: _Aim, item: Item, revision: int) -> bool:
     return aim.is_of(item) and item.revision == revision
-
-
-def _put_small(
-    session: Session,
-    spec: JobSpec,
-    run: Run,
-    key: str,
-    data: bytes,
-    content_type: str,
-    condition: Condition,
-) -> Committed:
-    sha256 = hashlib.sha256(data).hexdigest()
-    name = key.partition(f"{spec.plan.job_id}/")[2]
-    if isinstance(condition, IfMatch):
-        name = f"{name}/{sha256[:16]}"  # of this very change
-    body = Body(data, sha256, content_type, session.metadata(spec, run, name, sha256=sha256))
-    return commit_object(session.store, key, body, condition, session.policy, session.effects)

@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scenemosaic import recipe_rules as rules
+from scenemosaic.bandmath.computed import Computed, computed_from_json
 from scenemosaic.canonical import Fields, Number, encode, spell_number, without
-from scenemosaic.crs_text import code_or_wkt, wkt_of
+from scenemosaic.compositing.merge import Merge, merge_from_json
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Affine6, Grid, Tiling
+from scenemosaic.grid import Grid, Tiling
+from scenemosaic.grid_json import grid_from_json, grid_json
 
 # The version of new plans, and that of plans which name none.
-ENCODING: Final = 2
+ENCODING: Final = 3
 FIRST_ENCODING: Final = 1
 _DEFAULTS: Final[dict[str, object]] = {
     "nodata": None,
@@ -24,10 +26,12 @@ _DEFAULTS: Final[dict[str, object]] = {
     "nbits": None,
     "photometric": None,
     "effort": "balanced",
+    "computed": None,
+    "merge": None,
     "encoding_version": FIRST_ENCODING,
 }
 # What stands around each block, by encoding version; see scenemosaic.tiff.runs.
-_FRAME_BYTES: Final = {FIRST_ENCODING: 8, ENCODING: 0}
+_FRAME_BYTES: Final = {FIRST_ENCODING: 8, 2: 0, ENCODING: 0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +43,9 @@ class Recipe:
     is carried. ``level`` None means what ``effort`` says under this
     ``encoding_version``. ``nbits`` are the bits of a sample where they are fewer than
     the type has; ``photometric`` is ``ycbcr`` where JPEG holds colours that way.
-    Equal where the canonical JSON is equal.
+    ``computed`` says what is made of the sources' bands, None where they are taken as they are.
+    ``merge`` says how several sources become one image, or one comes onto another grid;
+    None where the mosaic is its one source. Equal where the canonical JSON is equal.
     """
 
     grid: Grid
@@ -57,6 +63,8 @@ class Recipe:
     nbits: int | None = None
     photometric: str | None = None
     effort: str = "balanced"
+    computed: Computed | None = None
+    merge: Merge | None = None
     encoding_version: int = FIRST_ENCODING
     _json: bytes = field(default=b"", init=False, repr=False)
 
@@ -71,6 +79,7 @@ class Recipe:
         rules.check_exact_nodata(self.compress, self.nodata)
         rules.check_resampling(self.resampling, self.dtype)
         rules.check_tiling(self.tiling())
+        _check_count(self.computed, self.merge, self.bands)
         rules.check_tile_bytes(self.worst_tile_bytes(), self.window_size)
 
     def __eq__(self, other: object) -> bool:
@@ -103,7 +112,7 @@ class Recipe:
     def to_json(self) -> dict[str, object]:
         """The canonical JSON value: defaults omitted."""
         values: dict[str, object] = {
-            "grid": _grid_json(self.grid),
+            "grid": grid_json(self.grid),
             "dtype": self.dtype,
             "bands": self.bands,
             "nodata": None if self.nodata is None else spell_number(self.nodata),
@@ -118,6 +127,8 @@ class Recipe:
             "nbits": self.nbits,
             "photometric": self.photometric,
             "effort": self.effort,
+            "computed": None if self.computed is None else self.computed.to_json(),
+            "merge": None if self.merge is None else self.merge.to_json(),
             "encoding_version": self.encoding_version,
         }
         return without(values, _DEFAULTS)
@@ -127,7 +138,7 @@ def recipe_from_json(value: object) -> Recipe:
     """The recipe that :meth:`Recipe.to_json` wrote; InputError names the field that is wrong."""
     fields = Fields(value, "recipe")
     recipe = Recipe(
-        grid=_grid(fields.take("grid")),
+        grid=grid_from_json(fields.take("grid"), "recipe.grid"),
         dtype=fields.typed("dtype", str),
         bands=fields.typed("bands", int),
         nodata=fields.number("nodata", None),
@@ -142,28 +153,23 @@ def recipe_from_json(value: object) -> Recipe:
         nbits=fields.typed("nbits", int, None),
         photometric=fields.typed("photometric", str, None),
         effort=fields.typed("effort", str, "balanced"),
+        computed=_computed(fields.take("computed", None)),
+        merge=_merge(fields.take("merge", None)),
         encoding_version=fields.typed("encoding_version", int, FIRST_ENCODING),
     )
     fields.done()
     return recipe
 
 
-def _grid_json(grid: Grid) -> dict[str, object]:
-    return {
-        "crs": code_or_wkt(grid.crs_wkt),
-        "transform": [float(term) for term in grid.transform],
-        "width": grid.width,
-        "height": grid.height,
-    }
+def _check_count(computed: Computed | None, merge: Merge | None, bands: int) -> None:
+    counted = merge is not None and merge.method == "count"
+    if computed is not None and computed.count != bands and not counted:
+        raise InputError(f"the recipe computes {computed.count} bands and holds {bands}")
 
 
-def _grid(value: object) -> Grid:
-    fields = Fields(value, "recipe.grid")
-    a, b, c, d, e, f = fields.floats("transform", 6)
-    transform: Affine6 = (a, b, c, d, e, f)
-    if a * e == b * d:
-        raise InputError(f"recipe.grid.transform has no area: {transform}")
-    crs = wkt_of(fields.typed("crs", str))
-    grid = Grid(crs, transform, fields.typed("width", int), fields.typed("height", int))
-    fields.done()
-    return grid
+def _merge(value: object) -> Merge | None:
+    return None if value is None else merge_from_json(value)
+
+
+def _computed(value: object) -> Computed | None:
+    return None if value is None else computed_from_json(value)

@@ -7,6 +7,7 @@ from typing import Final
 from scenemosaic.canonical import Number
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Tiling, ceil_div
+from scenemosaic.words import counted
 
 ITEM_SIZES: Final[Mapping[str, int]] = {
     "int8": 1,
@@ -45,6 +46,7 @@ LEVELS: Final[Mapping[str, range | None]] = {
     "none": None,
 }
 LOSSY: Final = ("jpeg", "webp")
+_LOSSLESS: Final = "use --compress deflate or zstd"
 WITH_PREDICTOR: Final = ("deflate", "zstd", "lzw")
 # Azure's single Put Blob takes 5000 MiB, the least of the stores' limits (S3: 5 GiB).
 PUT_MAX_BYTES: Final = 5000 << 20
@@ -105,9 +107,9 @@ def check_codec(compress: str, level: int | None, predictor: int, dtype: str) ->
     check_level(compress, level)
     check_predictor(compress, predictor, dtype)
     if compress in LOSSY and dtype != "uint8":
-        raise InputError(f"{compress} holds uint8 alone, not {dtype}: use deflate or zstd")
+        raise InputError(f"{compress} holds uint8 alone, not {dtype}: {_LOSSLESS}")
     if compress == "lerc" and (is_complex(dtype) or dtype in ("int64", "uint64")):
-        raise InputError(f"lerc does not hold {dtype}: use deflate or zstd")
+        raise InputError(f"lerc does not hold {dtype}: {_LOSSLESS}")
 
 
 def check_level(compress: str, level: int | None) -> None:
@@ -150,16 +152,16 @@ def check_nbits(
     """
     if nbits is None:
         return
+    bits = counted(nbits, "bit")
     least = {"uint8": 1, "uint16": 9, "uint32": 17}.get(dtype)
     if least is None or not least <= nbits < 8 * ITEM_SIZES[dtype]:
-        raise InputError(f"samples of {nbits} bits are not kept in {dtype}: write whole bits")
+        raise InputError(f"samples of {bits} are not kept in {dtype}: write whole bits")
     if compress not in ("deflate", "zstd", "lzw", "none"):
-        raise InputError(f"{compress} holds no samples of {nbits} bits: use deflate or zstd")
-    check_choice(f"predictor for samples of {nbits} bits", predictor, (1,))
+        raise InputError(f"{compress} holds no samples of {bits}: {_LOSSLESS}")
+    check_choice(f"predictor for samples of {bits}", predictor, (1,))
     if nodata is not None and nodata >= 2**nbits:
         raise InputError(
-            f"nodata {nodata} does not fit into samples of {nbits} bits: "
-            "write whole bits (--whole-bits)"
+            f"nodata {nodata} does not fit into samples of {bits}: write whole bits (--whole-bits)"
         )
 
 
@@ -183,7 +185,7 @@ def check_exact_nodata(compress: str, nodata: Number | None) -> None:
     if compress in LOSSY and nodata is not None:
         raise InputError(
             f"{compress} changes pixels, so nodata {nodata} would not survive: "
-            "use deflate or zstd, or turn nodata into a mask first"
+            f"{_LOSSLESS}, or turn nodata into a mask first"
         )
 
 
@@ -214,11 +216,11 @@ def check_tile_bytes(worst_bytes: int, window_size: int) -> None:
 
 
 def worst_tile_bytes(tiling: Tiling, bytes_per_pixel: int, has_mask: bool, compress: str) -> int:
-    """An upper bound of one tile's bytes: levels 0..K padded to whole blocks, mask, header."""
+    """An upper bound of one tile's bytes: levels and seed padded to whole blocks, mask, header."""
     height, width = min(tiling.window_size, tiling.height), min(tiling.window_size, tiling.width)
     pixels = sum(
         _padded(height, level, tiling.block_size) * _padded(width, level, tiling.block_size)
-        for level in range(tiling.tile_levels + 1)
+        for level in range(tiling.tile_levels + 2)
     )
     raw = pixels * bytes_per_pixel + (pixels // 8 if has_mask else 0)
     return int(raw * _EXPANSION.get(compress, 1.02)) + _HEADER_BYTES

@@ -1,7 +1,7 @@
 """What a server says of a source without its content: one HEAD."""
 
+import ssl
 import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
+from scenemosaic.deadlines import within
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.locations import public_uri, s3_parts
 from scenemosaic.reading_env import read_deadlines, requester_pays, s3_client
+from scenemosaic.web import asked
 
 _GONE: Final = (404, 410)
 # Signed for GET alone, or no HEAD here at all: one byte by GET says the same.
@@ -34,14 +36,15 @@ def head_s3(location: str) -> Facts | None:
     bucket, key = s3_parts(location)
     extra: dict[str, Any] = {"RequestPayer": "requester"} if requester_pays() else {}
     try:
-        answer = s3_client().head_object(Bucket=bucket, Key=key, **extra)
+        with within(read_deadlines()):
+            answer = s3_client().head_object(Bucket=bucket, Key=key, **extra)
     except ClientError as error:
         if _status(error) == 404:
             return None
         raise _s3_error(location, error) from None
     except NoCredentialsError:
         raise PermanentStoreError(f"{location}: HEAD: no AWS credentials were found") from None
-    except BotoCoreError as error:
+    except (BotoCoreError, OSError) as error:
         raise TransientStoreError(f"{location}: HEAD: {error}") from None
     version = answer.get("VersionId")
     return Facts(
@@ -66,7 +69,9 @@ def head_http(location: str) -> Facts | None:
             return None
         raise _http_error(location, error.code) from None
     except (OSError, HTTPException) as error:
-        raise TransientStoreError(f"{public_uri(location)}: HEAD: {error}") from None
+        wrong = isinstance(getattr(error, "reason", None), ssl.SSLCertVerificationError)
+        kind = PermanentStoreError if wrong else TransientStoreError
+        raise kind(f"{public_uri(location)}: HEAD: {error}") from None
     etag, modified = headers.get("ETag"), _parsed_date(headers.get("Last-Modified"))
     if size_bytes is None or not (etag or modified):
         raise InputError(
@@ -90,8 +95,7 @@ def _ask(location: str) -> tuple[HTTPMessage, int | None]:
 
 
 def _request(location: str, method: str, headers: dict[str, str]) -> HTTPMessage:
-    request = urllib.request.Request(location, method=method, headers=headers)
-    with urllib.request.urlopen(request, timeout=read_deadlines().silence_s) as answer:
+    with asked(location, read_deadlines(), method, headers) as answer:
         found: HTTPMessage = answer.headers
         return found
 

@@ -1,12 +1,13 @@
-"""When a scene was taken: asked for, else what its tags say, else when it was last modified."""
+"""When a scene was taken: as asked for, else by its STAC item, its tags, its last modification."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
 from scenemosaic.errors import InputError
+from scenemosaic.item_facts import ItemFacts
 from scenemosaic.metadata import SourceMetadata
-from scenemosaic.plan import UNKNOWN_TIME, utc_datetime
+from scenemosaic.plan import UNKNOWN_TIME, Plan, utc_datetime
 
 # (namespace, tag), the surest first: TIFFTAG_DATETIME is often when a processor wrote the file.
 _TAGS: Final = (
@@ -20,7 +21,10 @@ _TIFF_TIME: Final = re.compile(r"(\d{4}):(\d\d):(\d\d) (\d\d:\d\d:\d\d)")
 
 
 def scene_time(
-    asked: str | None, metadata: SourceMetadata, last_modified: str | None
+    asked: str | None,
+    metadata: SourceMetadata,
+    last_modified: str | None,
+    item: ItemFacts | None = None,
 ) -> tuple[str | None, str]:
     """(RFC 3339 time in UTC, where it comes from); (None, "unknown") where nothing says it.
 
@@ -28,6 +32,8 @@ def scene_time(
     """
     if asked is not None:
         return utc_datetime(asked), "option"
+    if item is not None and item.taken is not None:
+        return utc_datetime(item.taken), item.time_source
     namespaces: Mapping[str, Mapping[str, str]] = {ns: dict(pairs) for ns, pairs in metadata.tags}
     for namespace, tag in _TAGS:
         found = _time(namespaces.get(namespace, {}).get(tag))
@@ -36,6 +42,16 @@ def scene_time(
     if last_modified is not None:
         return utc_datetime(last_modified), "last-modified"
     return None, UNKNOWN_TIME
+
+
+def note_of_time(plan: Plan) -> str | None:
+    """What people should hear where the item of a plan's mosaic will say no time."""
+    if plan.datetime is not None:
+        return None
+    return (
+        "nothing says when the scene was taken, so its STAC item says that it is not known, and "
+        "searches by time pass it by: give --datetime"
+    )
 
 
 def _time(text: str | None) -> str | None:

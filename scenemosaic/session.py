@@ -25,7 +25,8 @@ class JobSpec:
     """A job and where it lives: small, picklable, without clients, pixels or credentials.
 
     ``locations`` are the paths or URIs of the plan's sources, in its order. Sources are reached
-    as the store is.
+    as the store is. ``reuse`` is the ID of a job under the same root whose tiles are taken over
+    where they are the same (:mod:`scenemosaic.reuse`).
     """
 
     plan: Plan
@@ -34,6 +35,7 @@ class JobSpec:
     manifest: str = field(repr=False)  # may hold a password
     store_access: Access = ENVIRONMENT
     manifest_access: Access = ENVIRONMENT
+    reuse: str | None = None
 
     @property
     def place(self) -> Place:

@@ -4,13 +4,14 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from rasterio.enums import MaskFlags
+from rasterio.enums import ColorInterp, MaskFlags
 from rasterio.errors import NotGeoreferencedWarning, RasterioError, RasterioIOError
 from rasterio.io import DatasetReader
 from rasterio.windows import Window as RasterioWindow
@@ -20,20 +21,24 @@ from scenemosaic.grid import Window
 from scenemosaic.locations import is_local, public_uri, vsi_path
 from scenemosaic.metadata import SourceMetadata, apply_metadata, metadata_of
 from scenemosaic.plan import Pin
-from scenemosaic.reading_env import reading
+from scenemosaic.reading_env import access_mark, read_deadlines, reading
+from scenemosaic.silence import SILENCES
 
 # Never VRT, whatever a file is called: its XML can name any other file.
 DRIVERS: Final = ("GTiff", "JP2OpenJPEG", "HFA")
 MAX_OPEN_PER_THREAD: Final = 8
 
 __all__ = [
+    "Part",
     "SourceMetadata",
     "apply_metadata",
     "close_sources",
     "has_internal_mask",
+    "of_header",
     "open_source",
     "opened",
     "read_metadata",
+    "read_part",
     "read_window",
     "reason",
 ]
@@ -41,6 +46,7 @@ __all__ = [
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]
 _Key = tuple[object, ...]
+_T = TypeVar("_T")
 _open_here = threading.local()
 
 
@@ -60,18 +66,49 @@ def open_source(location: str) -> DatasetReader:
         ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Pixels (bands, height, width) as a source holds them, and what hides some of them.
+
+    ``mask`` (height, width) of 0 and 255 is its internal one; ``alpha`` is which of the bands
+    that were read is alpha, from 1.
+    """
+
+    pixels: Pixels
+    mask: Mask | None
+    nodata: float | None
+    alpha: int | None
+
+
 def read_window(
-    location: str, window: Window, pin: Pin | None = None
+    location: str,
+    window: Window,
+    pin: Pin | None = None,
+    indexes: Sequence[int] | None = None,
 ) -> tuple[Pixels, Mask | None]:
     """The pixels (bands, height, width) of one window, and its mask (height, width) of 0 and 255.
 
     The mask is the dataset's internal one, None where it has none. ``pin`` tells
-    an open dataset from the one of a replaced source. Raises SourceReadError
-    naming source, window and reason.
+    an open dataset from the one of a replaced source; ``indexes`` are the bands
+    to read, numbered from 1, all where left out. Raises SourceReadError naming
+    source, window and reason.
     """
+    return _tried(location, window, pin, lambda dataset: _read(dataset, window, indexes))
+
+
+def read_part(
+    location: str, window: Window, pin: Pin, indexes: Sequence[int] | None = None
+) -> Part:
+    """The same with the source's nodata and alpha band. The window's box is the source's own."""
+    return _tried(location, window, pin, lambda dataset: _read_part(dataset, window, indexes))
+
+
+def _tried(
+    location: str, window: Window, pin: Pin | None, read: Callable[[DatasetReader], _T]
+) -> _T:
     try:
-        with reading(location):
-            return _read(_cached(location, pin), window)
+        with SILENCES.watched(location, read_deadlines().silence_s), reading(location):
+            return read(_cached(location, pin))
     except InputError as error:
         raise SourceReadError(f"window {window.name}: {error}") from None
     except (RasterioError, MemoryError, ValueError, OSError) as error:
@@ -88,9 +125,14 @@ def read_metadata(location: str) -> SourceMetadata:
 
     For sources that planning took: their nodata is what rasterio says it is.
     """
+    return of_header(location, metadata_of)
+
+
+def of_header(location: str, take: Callable[[DatasetReader], _T]) -> _T:
+    """What ``take`` says of the source once opened, with the same errors."""
     try:
         with opened(location) as dataset:
-            return metadata_of(dataset)
+            return take(dataset)
     except (RasterioError, InputError) as error:
         raise SourceReadError(
             f"{public_uri(location)}: its metadata cannot be read: {reason(error, location)}"
@@ -131,13 +173,23 @@ def _redacted(text: str, location: str) -> str:
     return text if public == location else text.replace(location.removeprefix(public), "")
 
 
-def _read(dataset: DatasetReader, window: Window) -> tuple[Pixels, Mask | None]:
+def _read(
+    dataset: DatasetReader, window: Window, indexes: Sequence[int] | None
+) -> tuple[Pixels, Mask | None]:
     box = RasterioWindow(window.x0, window.y0, window.width, window.height)
-    pixels: Pixels = dataset.read(window=box)
+    bands = None if indexes is None else list(indexes)
+    pixels: Pixels = dataset.read(bands, window=box)
     if not has_internal_mask(dataset):
         return pixels, None
     mask: Mask = dataset.read_masks(1, window=box)
     return pixels, mask
+
+
+def _read_part(dataset: DatasetReader, window: Window, indexes: Sequence[int] | None) -> Part:
+    pixels, mask = _read(dataset, window, indexes)
+    kinds = [dataset.colorinterp[band - 1] for band in indexes or dataset.indexes]
+    alpha = kinds.index(ColorInterp.alpha) + 1 if ColorInterp.alpha in kinds else None
+    return Part(pixels, mask, dataset.nodata, alpha)
 
 
 def _cache() -> "OrderedDict[_Key, DatasetReader]":
@@ -162,7 +214,7 @@ def _cached(location: str, pin: Pin | None) -> DatasetReader:
 
 def _key(location: str, pin: Pin | None) -> _Key:
     if not is_local(location):
-        return location, pin
+        return location, pin, access_mark(location)
     try:
         stat = os.stat(location)
     except OSError as error:

@@ -1,25 +1,35 @@
 """The STAC 1.1 item of a finished mosaic: the same bytes from every writer, no clock in it."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
 from typing import Any, Final
 
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
+from scenemosaic.band_facts import band_names
+from scenemosaic.bandmath.computed import Computed
 from scenemosaic.canonical import encode, spell_number
 from scenemosaic.crs_text import code_or_wkt
 from scenemosaic.footprint import footprint
 from scenemosaic.grid import Grid
-from scenemosaic.keys import MOSAIC_FILE, PREVIEW_FILE, TIFF_CONTENT_TYPE, revision_path
+from scenemosaic.keys import (
+    MOSAIC_FILE,
+    PREVIEW_FILE,
+    TIFF_CONTENT_TYPE,
+    collection_href,
+    revision_path,
+)
+from scenemosaic.mosaic_facts import MosaicFacts
 from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
 from scenemosaic.software import software_versions
+from scenemosaic.words import counted
 
 STAC_VERSION: Final = "1.1.0"
 _EXTENSIONS: Final = (
     "https://stac-extensions.github.io/projection/v2.0.0/schema.json",
+    "https://stac-extensions.github.io/raster/v2.0.0/schema.json",
     "https://stac-extensions.github.io/file/v2.1.0/schema.json",
     "https://stac-extensions.github.io/processing/v1.2.0/schema.json",
 )
@@ -30,31 +40,10 @@ _ANY_TIME: Final = {
     "end_datetime": "9999-12-31T23:59:59Z",
 }
 _STAC_TYPES: Final = {"complex64": "cfloat32", "complex128": "cfloat64"}
-_MULTIHASH_SHA256: Final = "1220"
-
-
-@dataclass(frozen=True, slots=True)
-class MosaicFacts:
-    """What the item says of the mosaic; ``sha256`` is None where its bytes were never seen.
-
-    ``rows_sha256`` is the digest of the rows that it was built from (``rows_digest``),
-    ``waived`` holds each waived window's reason.
-    """
-
-    size_bytes: int
-    digest: str
-    sha256: str | None
-    rows_sha256: str | None = None
-    revision: int = 0
-    waived: Mapping[str, str] = field(default_factory=dict)
 
 
 def item_json(plan: Plan, facts: MosaicFacts) -> bytes:
-    """The bytes of ``item.json``, whose links lead to the files of the revision.
-
-    A collection's own document is expected at ``collection.json`` in the
-    directory of all mosaics.
-    """
+    """The bytes of ``item.json``, whose links lead to the files of the revision."""
     geometry, bbox = footprint(plan.recipe.grid)
     item: dict[str, Any] = {
         "type": "Feature",
@@ -64,13 +53,13 @@ def item_json(plan: Plan, facts: MosaicFacts) -> bytes:
         "geometry": geometry,
         "properties": _properties(plan) | _state(facts),
         "links": [],
-        "assets": {"data": _data_asset(plan.recipe, facts), "preview": _preview(facts.revision)},
+        "assets": {"data": _data_asset(plan.recipe, facts), "preview": _preview(facts)},
     }
     if bbox is not None:
         item["bbox"] = bbox
     if plan.collection is not None:
         item["collection"] = plan.collection
-        item["links"] = [_COLLECTION_LINK]
+        item["links"] = [_collection_link(plan.collection)]
     return encode(item)
 
 
@@ -84,27 +73,63 @@ def recipe_sha256(recipe: Recipe) -> str:
     return hashlib.sha256(encode(recipe.to_json())).hexdigest()
 
 
-def _preview(revision: int) -> dict[str, Any]:
-    return {"href": href(revision, PREVIEW_FILE), "type": "image/png", "roles": ["thumbnail"]}
+def _preview(facts: MosaicFacts) -> dict[str, Any]:
+    link = {"href": href(facts.revision, PREVIEW_FILE), "type": "image/png"}
+    stored = {} if facts.preview is None else facts.preview.to_json()
+    return {**link, "roles": ["thumbnail", "overview"], **stored}
 
 
-_COLLECTION_LINK: Final = {
-    "rel": "collection",
-    "href": "../collection.json",
-    "type": "application/json",
-}
+def _collection_link(collection: str) -> dict[str, str]:
+    return {
+        "rel": "collection",
+        "href": f"../{collection_href(collection)}",
+        "type": "application/json",
+    }
 
 
 def _properties(plan: Plan) -> dict[str, Any]:
-    when = _ANY_TIME if plan.datetime is None else {"datetime": plan.datetime}
+    title = {} if plan.title is None else {"title": plan.title}
+    versions = dict(software_versions())
     return {
-        **when,
+        **_time(plan),
+        **title,
         **_projection(plan.recipe.grid),
-        "processing:software": dict(software_versions()),
+        "processing:software": versions,
+        "processing:version": versions["scenemosaic"],
+        "processing:lineage": _lineage(plan),
+        **_expression(plan.recipe.computed),
         "scenemosaic:datetime_source": plan.datetime_source,
         "scenemosaic:recipe_sha256": recipe_sha256(plan.recipe),
         "scenemosaic:sources": [pin.to_json() for pin in plan.sources],
     }
+
+
+def _time(plan: Plan) -> dict[str, str | None]:
+    if plan.datetime is None:
+        return dict(_ANY_TIME)
+    if plan.start_datetime is None:
+        return {"datetime": plan.datetime}
+    span = {"start_datetime": plan.start_datetime, "end_datetime": plan.datetime}
+    return {"datetime": plan.datetime, **span}
+
+
+def _lineage(plan: Plan) -> str:
+    recipe, merge = plan.recipe, plan.recipe.merge
+    how = "" if merge is None else f", where they overlap by {merge.method}"
+    warped = "" if merge is None or merge.warp is None else f", warped by {merge.warp}"
+    return (
+        f"Mosaic of {counted(len(plan.sources), 'source')}{how}{warped}; windows of "
+        f"{recipe.window_size} px, compression {recipe.compress}, overviews by {recipe.resampling}."
+    )
+
+
+def _expression(computed: Computed | None) -> dict[str, object]:
+    """What is made of a source's bands, in the language of ``--expression``."""
+    if computed is None:
+        return {}
+    texts = computed.expressions or tuple(f"b{band}" for band in computed.bands)
+    value = {"format": "scenemosaic", "expression": ", ".join(texts)}
+    return {"processing:expression": value | ({"unscaled": True} if computed.unscale else {})}
 
 
 def _state(facts: MosaicFacts) -> dict[str, Any]:
@@ -147,17 +172,31 @@ def _bounds(grid: Grid) -> list[float]:
 
 
 def _data_asset(recipe: Recipe, facts: MosaicFacts) -> dict[str, Any]:
+    known = [band.to_json() for band in facts.header.bands]
     asset: dict[str, Any] = {
         "href": href(facts.revision, MOSAIC_FILE),
         "type": TIFF_CONTENT_TYPE,
         "roles": ["data"],
         "data_type": _STAC_TYPES.get(recipe.dtype, recipe.dtype),
-        "bands": [{"name": f"b{band}"} for band in range(1, recipe.bands + 1)],
-        "file:size": facts.size_bytes,
+        "bands": known or [{"name": name} for name in band_names([""] * recipe.bands)],
+        "raster:sampling": facts.header.sampling,
         "scenemosaic:digest": facts.digest,
     }
     if recipe.nodata is not None:
         asset["nodata"] = spell_number(recipe.nodata)
-    if facts.sha256 is not None:
-        asset["file:checksum"] = _MULTIHASH_SHA256 + facts.sha256
-    return asset
+    if recipe.nbits is not None:
+        asset["raster:bits_per_sample"] = recipe.nbits
+    if (metres := _pixel_metres(recipe.grid)) is not None:
+        asset["raster:spatial_resolution"] = metres
+    return asset | facts.file.to_json()
+
+
+def _pixel_metres(grid: Grid) -> float | None:
+    """The side of a square with a pixel's area, in metres, where the CRS has such units."""
+    try:
+        crs = CRS.from_wkt(grid.crs_wkt)
+        factor = float(crs.linear_units_factor[1]) if crs.is_projected else None
+    except CRSError:
+        return None
+    a, b, _c, d, e, _f = grid.transform
+    return None if factor is None else math.sqrt(abs(a * e - b * d)) * factor

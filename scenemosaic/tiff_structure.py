@@ -20,10 +20,11 @@ _TYPES: Final = {1: "u1", 2: "u1", 3: "u2", 4: "u4", 6: "i1", 7: "u1", 8: "i2", 
 _TYPES_BIG: Final = _TYPES | {13: "u4", 16: "u8", 17: "i8", 18: "u8"}
 _SUBFILE, _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _SAMPLES = 254, 256, 257, 258, 259, 277
 _STRIP_ROWS, _PLANAR, _TILE_WIDTH, _TILE_HEIGHT = 278, 284, 322, 323
+_PHOTOMETRIC, _SUBSAMPLED = 262, 6
 _SAMPLE_FORMAT, _NODATA = 339, 42113
 _OFFSETS: Final = ((273, 279), (324, 325))
 _WANTED: Final = {
-    *(_SUBFILE, _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _SAMPLES),
+    *(_SUBFILE, _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC, _SAMPLES),
     *(_STRIP_ROWS, _PLANAR, _TILE_WIDTH, _TILE_HEIGHT, _SAMPLE_FORMAT, _NODATA),
     *(number for pair in _OFFSETS for number in pair),
 }
@@ -136,7 +137,7 @@ def _values(source: _Source, entry: bytes, code: int) -> Integers:
 def _image(source: _Source, tags: dict[int, Integers], number: int) -> TiffImage:
     for offsets, counts in _OFFSETS:
         if offsets in tags and counts in tags:
-            _check_blocks(source, tags[offsets], tags[counts], number)
+            _check_blocks(source, tags[offsets], _lengths(tags, tags[counts]), number)
     bits = tuple(int(bits) for bits in tags.get(_BITS, np.array([1])))
     width, height = _block_px(tags)
     samples = 1 if _first(tags, _PLANAR, 1) == _SEPARATE else _first(tags, _SAMPLES, 1)
@@ -151,6 +152,30 @@ def _image(source: _Source, tags: dict[int, Integers], number: int) -> TiffImage
         complex_integer=_first(tags, _SAMPLE_FORMAT, 1) == _COMPLEX_INTEGER,
         nodata=text,
     )
+
+
+def _lengths(tags: dict[int, Integers], counts: Integers) -> Integers:
+    """The bytes of each block: at least what its pixels take where they are not compressed.
+
+    libtiff then reads as many, whatever the file says. Blocks without bytes stay so.
+    """
+    compressed = _first(tags, _COMPRESSION, 1) != 1
+    if compressed or _first(tags, _PHOTOMETRIC, 1) == _SUBSAMPLED or not len(counts):
+        return counts
+    width, height = _block_px(tags)
+    planes = _first(tags, _SAMPLES, 1) if _first(tags, _PLANAR, 1) == _SEPARATE else 1
+    rows = np.full(len(counts), height, np.uint64)
+    last = _first(tags, _HEIGHT, 0) % height if _TILE_WIDTH not in tags and height else 0
+    if last and 0 < planes <= len(counts):  # the last strip of each plane is shorter
+        each = len(counts) // planes
+        rows[each - 1 :: each] = last
+    needed = rows * np.uint64(_row_bytes(tags, width, planes))
+    return np.where(counts > 0, np.maximum(counts.astype(np.uint64), needed), 0)
+
+
+def _row_bytes(tags: dict[int, Integers], width: int, planes: int) -> int:
+    bits = _first(tags, _BITS, 1) * (_first(tags, _SAMPLES, 1) if planes == 1 else 1)
+    return min(-(-width * bits // 8), 1 << 31)  # in a damaged file it may be anything
 
 
 def _block_px(tags: dict[int, Integers]) -> tuple[int, int]:

@@ -15,7 +15,7 @@ MAX_TILE_BYTES: Final = 1 << 30
 _GOOD_LEVELS: Final = 2
 # A multipart upload has 10,000 parts.
 _GOOD_WINDOWS: Final = 9000
-_BLOCKS: Final = (512, 256, 384, 448, 320)
+BLOCKS: Final = (512, 256, 384, 448, 320)
 # What validators take for an image that needs no tiles.
 _UNTILED_PX: Final = 512
 
@@ -29,7 +29,7 @@ def choose_block(width: int, height: int, window: int | None) -> int:
     No block helps an image one pixel wide and higher than 512: rio-cogeo asks for
     overviews there, and takes their decimation from widths, which stay 1.
     """
-    usable = [block for block in _BLOCKS if window is None or window % block == 0]
+    usable = [block for block in BLOCKS if window is None or window % block == 0]
     return next((b for b in usable if not _looks_untiled(width, height, b)), 512)
 
 

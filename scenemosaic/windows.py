@@ -10,29 +10,33 @@ from typing import Literal
 from scenemosaic import keys
 from scenemosaic.audit import Record
 from scenemosaic.commit import COUNTERS, Committed, Outcome, commit_object, commit_row
+from scenemosaic.compositing.composite import composite
+from scenemosaic.compositing.described import merged_template
 from scenemosaic.divergence import adopt
 from scenemosaic.errors import SourceReadError
 from scenemosaic.grid import Window
 from scenemosaic.manifests.port import Row
 from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.metrics import count_outcomes
+from scenemosaic.outcome import OF_WINDOWS
 from scenemosaic.pins import verify_pin
 from scenemosaic.plan import Pin
 from scenemosaic.reading_env import reading_as
 from scenemosaic.recipe import Recipe
+from scenemosaic.reuse.copying import copy_tile
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.software import software_versions
-from scenemosaic.sources import apply_metadata, read_metadata, read_window
+from scenemosaic.source_bands import described_metadata, read_computed
+from scenemosaic.sources import apply_metadata
 from scenemosaic.stores.port import Body, IfAbsent, ObjectInfo
 from scenemosaic.tiff.layout import Template
-from scenemosaic.tiff.runs import pack_sizes
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile, read_box
 from scenemosaic.trail import trail
 
 _log = logging.getLogger(__name__)
 _MAX_PACKED = 60_000
-_NOTHING_MET: Mapping[str, int] = dict.fromkeys((*COUNTERS, "diverged"), 0)
+_NOTHING_MET: Mapping[str, int] = dict.fromkeys((*COUNTERS, *OF_WINDOWS), 0)
 WindowState = Literal["written", "already-present", "failed"]
 
 
@@ -81,7 +85,7 @@ def commit_windows(
             if report is not None:
                 report(outcome)
     counters = _added(outcomes)
-    count_outcomes({name: counters.get(name, 0) for name in ("diverged", "failed")}, "window")
+    count_outcomes({name: counters.get(name, 0) for name in (*OF_WINDOWS, "failed")}, "window")
     return BatchResult(tuple(outcomes), counters, found.trace.unrecorded)
 
 
@@ -94,6 +98,14 @@ def _added(outcomes: Iterable[WindowOutcome]) -> Mapping[str, int]:
 
 
 def _commit_window(session: Session, spec: JobSpec, number: int, run: Run) -> WindowOutcome:
+    copied = copy_tile(session, spec, number, run)
+    if copied is None:
+        return _compute_window(session, spec, number, run)
+    commit_row(session.manifest, copied.row, session.policy, session.effects)
+    return _outcome(copied.row.window, copied.row.bytes, copied.committed, reused=1)
+
+
+def _compute_window(session: Session, spec: JobSpec, number: int, run: Run) -> WindowOutcome:
     window = spec.plan.recipe.tiling().window(number)
     try:
         tile = make_tile(spec, window)
@@ -105,10 +117,14 @@ def _commit_window(session: Session, spec: JobSpec, number: int, run: Run) -> Wi
     tile, diverged = adopt(session, spec, window, tile, committed)
     row = tile_row(session, spec, number, tile, committed.stored, run)
     commit_row(session.manifest, row, session.policy, session.effects)
+    return _outcome(window.name, len(tile.data), committed, diverged=diverged)
+
+
+def _outcome(name: str, size_bytes: int, committed: Committed, **more: int) -> WindowOutcome:
     written = committed.outcome is Outcome.WRITTEN
-    counters = _shared({**committed.counters, "diverged": diverged})
+    counters = _shared({**_NOTHING_MET, **committed.counters, **more})
     state: WindowState = "written" if written else "already-present"
-    return WindowOutcome(window.name, state, len(tile.data), counters=counters)
+    return WindowOutcome(name, state, size_bytes, counters=counters)
 
 
 def _shared(counters: Mapping[str, int]) -> Mapping[str, int]:
@@ -117,23 +133,30 @@ def _shared(counters: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def make_tile(spec: JobSpec, window: Window) -> EncodedTile:
-    """The tile from the pinned source. The pin is checked after the read: what was read counts.
+    """The tile from the pinned sources. Pins are checked after the read: what was read counts.
 
-    Raises SourceReadError where the source does not decode there, or has changed.
+    Raises SourceReadError where a source does not decode there, or has changed.
     """
-    location, pin = spec.locations[0], spec.plan.sources[0]
-    box = read_box(window, spec.plan.recipe)
+    recipe, box = spec.plan.recipe, read_box(window, spec.plan.recipe)
+    read: tuple[int, ...] = (0,)
     with reading_as(spec.place.store):
-        pixels, mask = read_window(location, box, pin)
-        template = source_template(location, pin, spec.plan.recipe)
-        verify_pin(pin, location)
-    return encode_tile(pixels, mask, window, spec.plan.recipe, template, box)
+        if recipe.merge is None:
+            location, pin = spec.locations[0], spec.plan.sources[0]
+            pixels, mask = read_computed(location, box, pin, recipe)
+            template = source_template(location, pin, recipe)
+        else:
+            made = composite(spec.plan, spec.locations, box)
+            pixels, mask, read = made.pixels, made.mask, made.read
+            template = merged_template(recipe)
+        for number in read:
+            verify_pin(spec.plan.sources[number], spec.locations[number])
+    return encode_tile(pixels, mask, window, recipe, template, box)
 
 
 @functools.lru_cache(maxsize=8)
 def source_template(location: str, pin: Pin, recipe: Recipe) -> Template:
     """The template of a job, with the metadata that its source's header holds."""
-    metadata = read_metadata(location)
+    metadata = described_metadata(location, recipe)
     return make_template(recipe, lambda dataset: apply_metadata(dataset, metadata))
 
 
@@ -150,7 +173,7 @@ def tile_row(
     session: Session, spec: JobSpec, number: int, tile: EncodedTile, stored: ObjectInfo, run: Run
 ) -> Row:
     """The row of a window whose tile is ``tile`` and stands as ``stored``."""
-    packed = pack_sizes(tile.sizes)
+    packed = tile.blocks
     return Row(
         partition=session.partition(spec, number),
         window=spec.plan.recipe.tiling().window(number).name,

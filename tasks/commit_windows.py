@@ -7,6 +7,9 @@ from prefect.context import TaskRunContext
 
 from scenemosaic import job
 from scenemosaic.job import BatchResult, JobSpec, Run, WindowOutcome
+from scenemosaic.one_thread import one_thread_each
+from scenemosaic.resuming import resume_windows
+from tasks import credentials as _resolvers  # noqa: F401  # a worker process finds them by it
 from tasks import policy
 
 
@@ -20,12 +23,17 @@ def commit_windows(
     numbers: tuple[int, ...],
     run: Run,
     report: Callable[[WindowOutcome], None] | None = None,
+    alone: bool = False,
 ) -> BatchResult:
     """Commit the windows ``numbers``; a window that was already there is an outcome.
 
-    A window whose source fails to decode is an outcome too (``failed``).
+    A window whose source fails to decode is an outcome too (``failed``). With ``alone``, in a
+    worker's own process, the value says everything, also what a worker did that died.
     Raises TransientStoreError (tried again), ConflictError or another StoreError (not).
     """
+    if alone:
+        one_thread_each()
+        return resume_windows(spec, numbers, run)
     return job.commit_windows(spec, _still_missing(spec, numbers), run, report)
 
 

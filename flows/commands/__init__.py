@@ -9,6 +9,7 @@ from flows.commands.backfill import backfill
 from flows.commands.demo import demo
 from flows.commands.jobs import assemble, status
 from flows.commands.ledger import ledger
+from flows.commands.plan import plan
 from flows.commands.policy import policy
 from flows.commands.process import process
 from flows.commands.publish import publish
@@ -19,6 +20,7 @@ from flows.commands.verify import verify
 
 COMMANDS: Final[Sequence[click.Command]] = (
     process,
+    plan,
     backfill,
     assemble,
     status,

@@ -1,5 +1,6 @@
 """``scenemosaic backfill``: its declaration."""
 
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -51,5 +52,10 @@ def backfill(verbose: bool, as_json: bool, **given: Any) -> int:
     and stops no other.
     """
     from flows import cli_backfill
+    from scenemosaic.plan import PlanOptions
 
-    return cli_backfill.backfill(cli_backfill.Request(**given), console_for(as_json, verbose))
+    # The asset is chosen where scenes are found.
+    names = {field.name for field in fields(PlanOptions)} - {"asset"}
+    options = PlanOptions(**{name: given.pop(name) for name in names & given.keys()})
+    request = cli_backfill.Request(**given, options=options)
+    return cli_backfill.backfill(request, console_for(as_json, verbose))

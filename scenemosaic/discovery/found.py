@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from scenemosaic.item_facts import ItemFacts
 from scenemosaic.locations import public_uri
 
 MOST_SOURCE_CHARS: Final = 2000
@@ -13,18 +14,23 @@ class Found:
     """One scene. ``source`` is a canonical location, fit to be opened.
 
     ``version`` is an ETag, or size and time of a file, or an item's ``updated``. ``seen_at`` is
-    when it came to where it was found, empty where nothing says so; ``taken`` when the scene
-    was taken where that is known; both RFC 3339 in UTC. ``refused`` says why what was found is
-    no scene: then ``source`` is a name for it, no location.
+    when it came to where it was found, RFC 3339 in UTC, empty where nothing says so; ``facts``
+    is what a STAC item says of it. ``refused`` says why what was found is no scene: then
+    ``source`` is a name for it, no location.
     """
 
     source: str
     version: str
     seen_at: str
-    taken: str | None = None
+    facts: ItemFacts | None = None
     refused: str | None = None
 
     @property
     def name(self) -> str:
         """What it is known by, without a signature, which is another one each time."""
         return public_uri(self.source)
+
+    @property
+    def taken(self) -> str | None:
+        """When the scene was taken, where its item says so: RFC 3339 in UTC."""
+        return None if self.facts is None else self.facts.taken

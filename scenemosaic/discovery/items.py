@@ -13,7 +13,8 @@ from pystac_client.exceptions import APIError
 
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
 from scenemosaic.errors import InputError
-from scenemosaic.locations import canonical_location
+from scenemosaic.item_facts import ItemFacts
+from scenemosaic.locations import canonical_location, is_local
 
 _RASTERS: Final = ("image/tiff", "image/jp2", "image/vnd.stac.geotiff")
 # What pystac raises for what is no item.
@@ -25,9 +26,13 @@ _SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An item that nobody has looked at. ``name`` is its ID, or what led to it, and the place."""
+    """An item that nobody has looked at. ``name`` is its ID, or what led to it, and the place.
+
+    ``place`` is where it was read: what came over the network names no file of this machine.
+    """
 
     name: str
+    place: str
     read: Callable[[], Item]
     raw: Mapping[str, Any] = field(default_factory=dict)
 
@@ -39,7 +44,7 @@ def scene_of(offer: Offer, asset: str | None, is_wanted: Callable[[Item], bool])
     """
     try:
         item = offer.read()
-        return _found(item, asset) if is_wanted(item) else None
+        return _found(item, asset, offer.place) if is_wanted(item) else None
     except InputError as error:
         return _refused(offer, str(error))
     except APIError as error:
@@ -77,18 +82,35 @@ def item_name(raw: object, number: int) -> str:
     return f"item {said:.{_SHOWN}}" if isinstance(said, str) and said else f"item number {number}"
 
 
-def _found(item: Item, name: str | None) -> Found:
-    href = _asset(item, name).get_absolute_href()
+def _found(item: Item, name: str | None, place: str) -> Found:
+    asset = _asset(item, name)
+    href = asset.get_absolute_href()
     if href is None:
         raise InputError("its link is relative, and no link of its own says to what")
     if len(href) > MOST_SOURCE_CHARS:
         raise InputError(f"its link has {len(href)} characters, more than {MOST_SOURCE_CHARS}")
     source = canonical_location(href)
+    if is_local(source) and not is_local(place):
+        raise InputError("it came from a server, and its link leads to a file of this machine")
     common = item.common_metadata
     seen = common.updated or common.created or span(item)[0]
     when = _rfc3339(seen) if seen else ""
-    taken = in_utc(item.datetime)
-    return Found(source, when or item.id, when, _rfc3339(taken) if taken else None)
+    return Found(source, when or item.id, when, _facts(item, asset))
+
+
+def _facts(item: Item, asset: Asset) -> ItemFacts:
+    name: object = item.id
+    if not isinstance(name, str) or not 0 < len(name) <= _SHOWN or not name.isprintable():
+        raise InputError(f"its ID is not of 1 to {_SHOWN} printable characters")
+    taken, said = span(item)[0], asset.extra_fields
+    checksum, size_bytes = said.get("file:checksum"), said.get("file:size")
+    return ItemFacts(
+        name,
+        _rfc3339(taken) if taken else None,
+        item.datetime is None,
+        checksum if isinstance(checksum, str) else None,
+        size_bytes if type(size_bytes) is int else None,
+    )
 
 
 def _asset(item: Item, name: str | None) -> Asset:
@@ -97,10 +119,13 @@ def _asset(item: Item, name: str | None) -> Asset:
             raise InputError(f"it has no asset {name!r}, but {', '.join(sorted(item.assets))}")
         return item.assets[name]
     rasters = {key: one for key, one in item.assets.items() if _is_raster(one)}
+    data = {key: one for key, one in rasters.items() if "data" in (one.roles or ())}
+    if len(data) == 1:
+        return next(iter(data.values()))
     if len(rasters) != 1:
         raise InputError(
             f"it has {len(rasters)} raster assets ({', '.join(sorted(rasters))}); "
-            "name the one that is the scene"
+            "name the one that is the scene (--asset)"
         )
     return next(iter(rasters.values()))
 

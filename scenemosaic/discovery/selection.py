@@ -3,21 +3,24 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from scenemosaic.discovery.cursor import Cursor
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.prefix import below
 from scenemosaic.errors import InputError
-from scenemosaic.locations import canonical_location
+from scenemosaic.locations import canonical_location, is_stac
 
 _MOST_LISTED: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Exactly one of ``scenes``, ``prefix`` and ``stac``; days are whole ones in UTC."""
+    """Exactly one of ``scenes``, ``prefix`` and ``stac``; days are whole ones in UTC.
+
+    A scene may be a STAC document, whose items are scenes; ``asset`` is theirs, too.
+    """
 
     scenes: tuple[str, ...] = ()
     prefix: str | None = None
@@ -61,7 +64,14 @@ def _all(selection: Selection) -> Iterator[Found]:
         return _searched(selection)
     if selection.prefix is not None:
         return (one for one in below(selection.prefix) if _is_within(one, selection))
-    return (Found(canonical_location(scene), "", "") for scene in selection.scenes)
+    return chain.from_iterable(_listed(scene, selection) for scene in selection.scenes)
+
+
+def _listed(scene: str, selection: Selection) -> Iterator[Found]:
+    location = canonical_location(scene)
+    if is_stac(location):
+        return _searched(replace(selection, stac=location))
+    return iter((Found(location, "", ""),))
 
 
 def _searched(selection: Selection) -> Iterator[Found]:

@@ -14,13 +14,15 @@ from pystac_client import Client
 from pystac_client.exceptions import APIError
 from pystac_client.stac_api_io import StacApiIO
 
+from scenemosaic.byte_ranges import read_whole
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.items import Offer, item_name, scene_of, span
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
-from scenemosaic.locations import canonical_location, is_http, public_uri
+from scenemosaic.locations import canonical_location, is_http, is_s3, is_stac, public_uri
+from scenemosaic.pins import check_readable
 
 DEADLINE_S: Final = 60
-_FILES: Final = (".json", ".geojson")
+MAX_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ def search(wanted: Search) -> Iterator[Found]:
     """
     named = public_uri(wanted.place)
     location = _location(wanted.place)
-    is_api = is_http(location) and not location.partition("?")[0].endswith(_FILES)
     try:
+        is_api = is_http(location) and not is_stac(location) and not _is_document(location)
         for offer in _searched(location, wanted) if is_api else _filed(location):
             # An API has chosen by itself, as it understands the days.
             found = scene_of(offer, wanted.asset, lambda item: is_api or _is_wanted(item, wanted))
@@ -62,6 +64,15 @@ def search(wanted: Search) -> Iterator[Found]:
         raise _refused(named, error) from None
     except (STACError, STACTypeError, KeyError, TypeError, ValueError, OSError) as error:
         raise InputError(f"{named} cannot be read as STAC: {error}") from error
+
+
+def _is_document(location: str) -> bool:
+    """Whether an item or a collection of items stands where an API could."""
+    try:
+        value = json.loads(_reader().read_text(location))
+    except ValueError:
+        return False
+    return isinstance(value, dict) and value.get("type") in ("Feature", "FeatureCollection")
 
 
 def _refused(named: str, error: APIError) -> StoreError:
@@ -78,8 +89,19 @@ def _location(place: str) -> str:
     return canonical_location(place)
 
 
+class _Reader(StacApiIO):
+    """Reads from S3 too, as sources are read."""
+
+    def read_text(self, source: Any, *args: Any, **kwargs: Any) -> str:
+        href = source.get_absolute_href() if isinstance(source, Link) else str(source)
+        if href and is_s3(href):
+            check_readable(href)
+            return read_whole(href, MAX_BYTES).decode()
+        return super().read_text(source, *args, **kwargs)
+
+
 def _reader() -> StacApiIO:
-    return StacApiIO(timeout=DEADLINE_S, max_retries=2)
+    return _Reader(timeout=DEADLINE_S, max_retries=2)
 
 
 def _searched(location: str, wanted: Search) -> Iterator[Offer]:
@@ -98,7 +120,7 @@ def _listed(raw: Iterable[Any], location: str, root: Catalog | None = None) -> I
     for number, one in enumerate(raw, 1):
         name = f"{item_name(one, number)} of {place}"
         given = one if isinstance(one, dict) else {}
-        yield Offer(name, partial(Item.from_dict, one, root=root), given)
+        yield Offer(name, place, partial(Item.from_dict, one, root=root), given)
 
 
 def _filed(location: str) -> Iterable[Offer]:
@@ -107,19 +129,31 @@ def _filed(location: str) -> Iterable[Offer]:
     if not isinstance(value, dict):
         raise InputError(f"{public_uri(location)} holds no JSON object, so it is no STAC")
     if value.get("type") == "FeatureCollection" and isinstance(value.get("features"), list):
+        _check_whole(value, location)
         return _listed(value["features"], location)
-    found = reader.stac_object_from_dict(value, location)
+    found = reader.stac_object_from_dict(value, public_uri(location))
     if isinstance(found, Catalog):  # and every collection
         return _walked(found)
     if isinstance(found, Item):
-        return [Offer(f"item {found.id} of {public_uri(location)}", lambda: found, value)]
+        place = public_uri(location)
+        return [Offer(f"item {found.id} of {place}", place, lambda: found, value)]
     raise InputError(f"{public_uri(location)} is no STAC item, item collection or catalog")
+
+
+def _check_whole(page: dict[str, Any], location: str) -> None:
+    links = page.get("links")
+    for link in links if isinstance(links, list) else []:
+        if isinstance(link, dict) and link.get("rel") == "next":
+            raise InputError(
+                f"{public_uri(location)} is one page of a search that has more: name the API "
+                "itself, save all pages as one file, or ask for more items a page"
+            )
 
 
 def _walked(catalog: Catalog) -> Iterator[Offer]:
     for link in catalog.get_links("item"):
         href = public_uri(str(link.get_absolute_href()))
-        yield Offer(f"item at {href}", partial(_linked, link, catalog))
+        yield Offer(f"item at {href}", href, partial(_linked, link, catalog))
     for child in catalog.get_children():
         yield from _walked(child)
 

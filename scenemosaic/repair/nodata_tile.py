@@ -3,6 +3,7 @@
 import numpy as np
 
 from scenemosaic import keys
+from scenemosaic.compositing.described import merged_template
 from scenemosaic.errors import IncompleteError, InputError
 from scenemosaic.grid import Window
 from scenemosaic.mosaic.stitch import stored_tile
@@ -50,6 +51,8 @@ def _of_first_tile(session: Session, spec: JobSpec) -> Template | None:
 
 
 def _of_source(spec: JobSpec) -> Template:
+    if spec.plan.recipe.merge is not None:
+        return merged_template(spec.plan.recipe)
     try:
         location = (spec.locations or find_sources(spec, ()))[0]
     except InputError as error:

@@ -66,7 +66,7 @@ def _hidden(recipe: Recipe) -> Iterator[dict[str, object]]:
     hard = [(None, effort) for effort in EFFORTS]
     hard += [(level, "balanced") for level in LEVELS[recipe.compress] or ()]  # type: ignore[misc]
     tried = product(
-        dict.fromkeys((recipe.encoding_version, FIRST_ENCODING)),
+        range(recipe.encoding_version, FIRST_ENCODING - 1, -1),
         dict.fromkeys((recipe.photometric, None)),
         _windows(recipe),
         hard,

@@ -14,7 +14,7 @@ from scenemosaic.commit import Outcome, commit_object, retrying
 from scenemosaic.errors import InputError, SourceChanged, Superseded
 from scenemosaic.item import MAX_ITEM_BYTES
 from scenemosaic.places import Place
-from scenemosaic.plan import MAX_PLAN_BYTES, PlanOptions, job_id_of
+from scenemosaic.plan import MAX_PLAN_BYTES, Plan, PlanOptions, job_id_of
 from scenemosaic.repair.outcome import describe_object
 from scenemosaic.repair.plan_again import options_shown, plan_like
 from scenemosaic.session import JobSpec, Run, open_session
@@ -27,6 +27,9 @@ from scenemosaic.trail import trail
 # Directories come first in our files: those of the largest tile fit.
 _HEADER_BYTES: Final = 8 << 20
 _LOOKED_AT: Final = 4
+_COPY: Final = (
+    "put an older version of its plan back, or any copy: its SHA-256 begins with the job's ID"
+)
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -78,11 +81,20 @@ class _Left:
                 f"{self.uri} is gone or damaged: say with --source where the job's source lies, "
                 "and it is planned again; or put an older version of it back, or any copy"
             )
-        near = job.plan_at(found, place, self._options(item))
-        plan = plan_like(near.plan, self.job_id)
+        near = self._near(found, place, item)
+        plan = plan_like(_dated(near.plan, item), self.job_id)
         if plan is None:
             raise self._other(near, pins)
         return replace(near, plan=plan)
+
+    def _near(self, sources: Sequence[str], place: Place, item: Any) -> JobSpec:
+        try:
+            return job.plan_at(sources, place, self._options(item))
+        except InputError as error:
+            raise type(error)(
+                f"{self.uri} is gone or damaged, and cannot be planned again from what is left "
+                f"(band maths and merging are not seen there): {error}; {_COPY}"
+            ) from error
 
     @property
     def uri(self) -> str:
@@ -98,8 +110,7 @@ class _Left:
             )
         return InputError(
             f"{self.uri} cannot be planned again: these sources make job {near.plan.job_id}, and "
-            f"job {self.job_id} was asked for otherwise; put an older version of its plan back, "
-            "or any copy: its SHA-256 begins with the job's ID"
+            f"job {self.job_id} was asked for otherwise; {_COPY}"
         )
 
     def _options(self, item: Any) -> PlanOptions:
@@ -109,7 +120,8 @@ class _Left:
         properties = item["properties"]
         asked = properties["scenemosaic:datetime_source"] == "option"
         when = properties["datetime"] if asked else None
-        return replace(options, datetime=when, collection=item.get("collection"))
+        collection, title = item.get("collection"), properties.get("title")
+        return replace(options, datetime=when, collection=collection, title=title)
 
     def _shown(self) -> PlanOptions:
         for info, _ in zip(self._files(), range(_LOOKED_AT), strict=False):
@@ -144,6 +156,19 @@ class _Left:
 
     def _ask(self, call: Callable[[], T]) -> T:
         return retrying(call, self.session.policy, self.session.effects)
+
+
+def _dated(plan: Plan, item: Any) -> Plan:
+    """The plan with the item's time: where STAC items led to sources, these don't show it."""
+    if item is None:
+        return plan
+    properties = item["properties"]
+    when, source = properties["datetime"], properties["scenemosaic:datetime_source"]
+    start = None if when is None else properties.get("start_datetime")
+    try:
+        return replace(plan, datetime=when, datetime_source=source, start_datetime=start)
+    except (InputError, TypeError, ValueError):  # damaged: then it is no help
+        return plan
 
 
 def _spelled(pins: Sequence[Any]) -> str:

@@ -1,13 +1,16 @@
 """Where a job's pinned sources lie, and whether they are still what was pinned."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
+from scenemosaic.crs_text import code_or_wkt
 from scenemosaic.errors import InputError, SourceChanged, SourceReadError
 from scenemosaic.locations import canonical_location
-from scenemosaic.pins import check_readable, verify_pin
+from scenemosaic.pins import check_readable, pin_source, verify_pin
 from scenemosaic.plan import Pin, Plan, PlanOptions
 from scenemosaic.reading_env import reading_as
+from scenemosaic.recipe import Recipe
 from scenemosaic.session import JobSpec
 
 
@@ -37,13 +40,30 @@ def check_given(spec: JobSpec, given: Sequence[str]) -> None:
 
 
 def find_sources(spec: JobSpec, given: Sequence[str]) -> tuple[str, ...]:
-    """The locations alone; nothing is asked of them."""
-    pins = spec.plan.sources
-    if given and len(given) != len(pins):
+    """The locations in the plan's order, whatever ``given``'s is.
+
+    Those of several are told apart by their content; what has changed, by its place among the
+    rest. Of a single one nothing is asked.
+    """
+    pins, places = spec.plan.sources, [canonical_location(source) for source in given]
+    if not places:
+        return tuple(_known(spec, pin) for pin in pins)
+    if spec.plan.recipe.merge is None and len(places) == 1:
+        return tuple(places)
+    if spec.plan.recipe.merge is None:
         raise InputError(f"the job has {len(pins)} sources, and {len(given)} were given")
-    if given:
-        return tuple(canonical_location(source) for source in given)
-    return tuple(_known(spec, pin) for pin in pins)
+    with reading_as(spec.place.store):
+        matched = {pin_source(place).pin: place for place in reversed(places)}
+    taken = {matched[pin] for pin in pins if pin in matched}
+    rest = iter([place for place in places if place not in taken])
+    found = [matched.get(pin) or _known_or(pin, rest) for pin in pins]
+    if None in found:
+        raise InputError(f"the job has {len(pins)} sources, and {len(given)} were given")
+    return tuple(place for place in found if place is not None)
+
+
+def _known_or(pin: Pin, rest: Iterator[str]) -> str | None:
+    return pin.uri or next(rest, None)
 
 
 def _known(spec: JobSpec, pin: Pin) -> str:
@@ -70,4 +90,37 @@ def options_of(plan: Plan) -> PlanOptions:
         whole_bits=recipe.nbits is None,
         datetime=plan.datetime if plan.datetime_source == "option" else None,
         collection=plan.collection,
+        title=plan.title,
+        **_computed(recipe) | _merged(recipe),
     )
+
+
+def _merged(recipe: Recipe) -> dict[str, Any]:
+    """The options that ask for the recipe's grid and for how its sources are merged."""
+    merge, grid = recipe.merge, recipe.grid
+    if merge is None:
+        return {}
+    a, b, c, d, e, f = grid.transform
+    asked: dict[str, Any] = {"method": merge.method, "warp_resampling": merge.warp}
+    if merge.method == "count":
+        asked |= {"dtype": None, "nodata": None}
+    if b or d:  # only sources that lie on it make such a grid
+        return asked
+    xs, ys = sorted((c, c + a * grid.width)), sorted((f, f + e * grid.height))
+    asked |= {"crs": code_or_wkt(grid.crs_wkt), "resolution": (abs(a), abs(e))}
+    return asked | {"bounds": (xs[0], ys[0], xs[1], ys[1])}
+
+
+def _computed(recipe: Recipe) -> dict[str, Any]:
+    """The options that ask for the recipe's band maths."""
+    computed = recipe.computed
+    if computed is None:
+        return {}
+    by_default = recipe.nodata != recipe.nodata and (computed.expressions or computed.unscale)
+    return {
+        "bands": computed.bands or None,
+        "expression": ", ".join(computed.expressions) or None,
+        "unscale": computed.unscale,
+        "dtype": recipe.dtype,
+        "nodata": None if by_default else recipe.nodata,
+    }

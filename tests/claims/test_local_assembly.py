@@ -89,7 +89,7 @@ def test_a_failure_frees_the_claim(
         raise PermanentStoreError("disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(publish, "_put_small", fail)
+        patch.setattr(publish, "put_small", fail)
         with pytest.raises(PermanentStoreError, match="disk is full"):
             job.assemble(spec, job.Run("run-1", "w"))
     assert claim_state(spec) is State.FREE

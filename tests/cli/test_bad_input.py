@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import rasterio
 
-from tests.flows.scenes import make_scene
 from tests.flows.serving import Answer, run_command
 
 # A command that imported Prefect would make this home.
@@ -162,7 +161,7 @@ def test_a_table_that_may_not_be_made(
         ["process", "a.tif", "--to", "x", "--window", "0"],
         ["process", "a.tif", "--to", "x", "--workers", "0"],
         ["process", "a.tif", "--to", "x", "--engine", "ray"],
-        ["process", "a.tif", "--to", "x", "--expression", "b1*2"],
+        ["process", "a.tif", "--to", "x", "--expression", "b1 +"],
         ["process", "a.tif", "--to", "x", "--crs", "EPSG:3857"],
         ["status", "--to", "x"],
         ["mosaic"],
@@ -206,8 +205,26 @@ def test_no_such_job(tmp_path: Path, command: str, job_id: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_sources_are_refused_by_name(
+def test_sources_that_do_not_go_together(
     refused: Callable[..., Answer], tmp_path: Path, scene: Path
 ) -> None:
-    other = make_scene(tmp_path / "other.tif")
-    refused(scene, tmp_path / "root", 2, str(other))
+    other = tmp_path / "other.tif"
+    with (
+        rasterio.open(scene) as dataset,
+        rasterio.open(
+            other, "w", **dataset.profile | {"dtype": "int32", "nodata": None}
+        ) as changed,
+    ):
+        changed.write(dataset.read().astype("int32"))
+    error = refused(scene, tmp_path / "root", 2, str(other)).err
+    assert "--dtype" in error
+    assert other.name in error
+
+
+@pytest.mark.parametrize(
+    "more", [("--bounds", "1,2,3"), ("--resolution", "ten"), ("--method", "best"), ("--crs", "x")]
+)
+def test_grids_that_are_none(
+    refused: Callable[..., Answer], tmp_path: Path, scene: Path, more: tuple[str, str]
+) -> None:
+    assert more[0] in refused(scene, tmp_path / "root", 2, *more).err

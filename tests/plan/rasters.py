@@ -1,6 +1,7 @@
 """Small rasters made for a test, among them those that no driver would write."""
 
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,13 @@ def write_raster(path: Path, pixels: npt.NDArray[Any] | None = None, **options: 
     return str(path)
 
 
-def handmade(path: Path, tags: dict[int, Tag], *, width: int = 16, height: int = 16) -> str:
-    """An uncompressed or broken TIFF of one strip, all zeros, whose tags are given or replaced."""
+def handmade(
+    path: Path, tags: Mapping[int, Tag | None], *, width: int = 16, height: int = 16
+) -> str:
+    """An uncompressed or broken TIFF of one strip, all zeros, whose tags are given or replaced.
+
+    None leaves a tag out.
+    """
     data = bytes(width * height * 8) if width * height < 1 << 16 else bytes(64)
     shorts = {258: 8, 259: 1, 262: 1, 277: 1, 284: 1, 339: 1}
     directory = {code: Tag.of(ifd.SHORT, [value]) for code, value in shorts.items()}
@@ -45,7 +51,8 @@ def handmade(path: Path, tags: dict[int, Tag], *, width: int = 16, height: int =
         33922: Tag.of(ifd.DOUBLE, [0, 0, 0, 5e5, 4e6, 0]),
         34735: Tag.of(ifd.SHORT, _GEO_KEYS),
     }
-    directory |= tags
+    directory |= {code: tag for code, tag in tags.items() if tag is not None}
+    directory = {code: tag for code, tag in directory.items() if tags.get(code, tag) is not None}
     start = 8 + len(data)
     header = struct.pack("<2sHI", b"II", 42, start)
     path.write_bytes(header + data + ifd.write([directory], start, big=False))

@@ -166,18 +166,33 @@ def test_options_are_checked_before_a_source_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"compress": "brotli"}, "compress must be"),
-        ({"compress": "jpeg"}, "uint8 alone"),
+        ({"compress": "brotli"}, "--compress must be one of deflate"),
+        ({"block_size": 500}, "--block-size must be a multiple of 16, not 500"),
+        ({"block_size": 0}, "--block-size must be a multiple of 16"),
+        ({"window": 1000}, "--window must be a multiple of 512, or of the --block-size"),
+        ({"window": 1000, "block_size": 512}, "--window must be a multiple of --block-size 512"),
+        ({"resampling": "sinc"}, "--resampling must be one of nearest"),
+        ({"effort": "most"}, "--effort must be one of fast"),
+        ({"effort": "small", "level": 6}, "--effort: give a level or an effort, not both"),
+        ({"effort": "fast", "compress": "lzw"}, "--effort: lzw knows no effort"),
+        ({"level": 99}, "--level: level of deflate must be within 1..12, not 99"),
+        ({"level": 3, "compress": "lzw"}, "--level: lzw has no level"),
+    ],
+)
+def test_what_suits_no_source_names_its_option_and_no_file(
+    tmp_path: Path, values: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        plan_scene([str(tmp_path / "none.tif")], PlanOptions(**values))
+    assert str(caught.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"compress": "jpeg"}, "jpeg holds uint8 alone, not uint16: use --compress deflate"),
         ({"compress": "webp"}, "uint8 alone"),
-        ({"block_size": 500}, "multiple of 16"),
-        ({"block_size": 0}, "multiple of 16"),
-        ({"window": 1000}, "multiple of the block size"),
-        ({"resampling": "sinc"}, "resampling must be"),
-        ({"effort": "most"}, "effort must be"),
-        ({"effort": "small", "level": 6}, "not both"),
-        ({"effort": "fast", "compress": "lzw"}, "knows no effort"),
         ({"interleave": "line"}, "interleave must be"),
-        ({"level": 99}, "level of deflate"),
         ({"predictor": 3}, "predictor"),
     ],
 )
@@ -186,11 +201,9 @@ def test_bad_options_are_refused(tmp_path: Path, values: dict[str, Any], words: 
     assert words in refused(source, PlanOptions(**values))
 
 
-def test_number_of_sources() -> None:
+def test_no_source() -> None:
     with pytest.raises(InputError, match="give a source"):
         plan_scene([], AUTO)
-    with pytest.raises(InputError, match="one target grid"):
-        plan_scene(["a.tif", "b.tif"], AUTO)
 
 
 @pytest.mark.parametrize(
@@ -350,11 +363,63 @@ def test_sixty_four_bit_nodata(tmp_path: Path, kind: int, nodata: str, taken: bo
         assert nodata in refused(source)
 
 
-def test_a_gigantic_block_is_refused_with_its_size(tmp_path: Path) -> None:
-    """A few hundred bytes that would take four gigabytes to decode."""
-    source = handmade(tmp_path / "a.tif", {259: Tag.of(ifd.SHORT, [8])}, width=66000, height=66000)
+DEFLATE, ONE_BIT = {259: Tag.of(ifd.SHORT, [8])}, {258: Tag.of(ifd.SHORT, [1])}
+NO_STRIPS = dict.fromkeys((273, 278, 279))
+ONE_TILE = {code: Tag.of(ifd.LONG, [66000]) for code in (322, 323)}
+NO_BYTES = {code: Tag.of(ifd.LONG, [0]) for code in (324, 325)}
+
+
+@pytest.mark.parametrize(
+    ("tags", "rows", "size"),
+    [
+        (DEFLATE, 66000, "4.1 GiB"),
+        # GDAL gives each sample of one bit a byte, also where a tile has no bytes at all.
+        (DEFLATE | ONE_BIT | NO_STRIPS | ONE_TILE | NO_BYTES, 66000, "4.6 GiB"),
+        (
+            {code: Tag.of(ifd.LONG, [size] * 3) for code, size in ((273, 8), (279, 64))}
+            | DEFLATE | ONE_BIT | {278: Tag.of(ifd.LONG, [30000])},
+            30000,
+            "2.1 GiB",
+        ),
+    ],
+)  # fmt: skip
+def test_a_gigantic_block_is_refused_with_its_size(
+    tmp_path: Path, tags: dict[int, Tag | None], rows: int, size: str
+) -> None:
+    """A few hundred bytes that would take gigabytes to read one pixel of."""
+    source = handmade(tmp_path / "a.tif", tags, width=66000, height=66000)
     assert Path(source).stat().st_size < 600
-    assert "(66000 x 66000 pixels) takes 4.1 GiB" in refused(source)
+    assert f"(66000 x {rows} pixels) takes {size} when it is read" in refused(source)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"blockysize": 7},
+        {"blockysize": 7, "interleave": "band"},
+        {"blockysize": 100, "interleave": "pixel"},
+        {"tiled": True, "blockxsize": 16, "blockysize": 32},
+        {"tiled": True, "blockxsize": 16, "blockysize": 16, "interleave": "band"},
+        {"blockysize": 7, "nbits": 12},
+        {"blockysize": 9, "nbits": 1, "interleave": "band", "dtype": "uint8"},
+    ],
+    ids=repr,
+)
+def test_what_is_not_compressed_has_its_length(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Whole, it is taken; without its last byte it is not, whatever its table of lengths says."""
+    options = dict(options)
+    pixels = np.ones((3, 40, 50), options.pop("dtype", "uint16"))
+    source = Path(write_raster(tmp_path / "a.tif", pixels, **options))
+    assert recipe_of(str(source)).bands == 3
+    whole = source.read_bytes()
+    source.write_bytes(whole[:-1])
+    assert "truncated" in refused(str(source))
+
+
+def test_a_length_that_is_too_short_for_the_pixels(tmp_path: Path) -> None:
+    """352 bytes that say to be 66,000 x 66,000 pixels of one byte each."""
+    source = handmade(tmp_path / "a.tif", {}, width=66000, height=66000)
+    assert "the first ends at byte 4356000008" in refused(source)
 
 
 def test_several_images_in_one_file(tmp_path: Path) -> None:

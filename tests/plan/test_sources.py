@@ -1,6 +1,7 @@
 """Reading windows: pixels and masks as they are, failures named, handles bounded."""
 
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -122,3 +123,49 @@ def test_reading_leaves_no_file_behind(tmp_path: Path) -> None:
     read_metadata(source)
     close_sources()
     assert [path.name for path in tmp_path.iterdir()] == ["a.tif"]
+
+
+def bytes_read() -> int:
+    """How many bytes this process has read of files."""
+    fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(fields["rchar"])
+
+
+@pytest.mark.parametrize("rows", [16, 256], ids=["strips", "one strip"])
+def test_strips_are_shared_between_windows(tmp_path: Path, rows: int) -> None:
+    """A strip crosses 16 windows, and is read for the first of them alone."""
+    pixels = np.random.default_rng(0).integers(0, 60_000, (1, 256, 1024), np.uint16)
+    source = write_raster(tmp_path / "a.tif", pixels, blockysize=rows, compress="deflate")
+    before = bytes_read()
+    for y in range(0, 256, 64):
+        for x in range(0, 1024, 64):
+            read, _ = read_window(source, Window(y // 64, x // 64, y, x, y + 64, x + 64))
+            np.testing.assert_array_equal(read, pixels[:, y : y + 64, x : x + 64])
+    assert bytes_read() - before < 3 * Path(source).stat().st_size
+
+
+def memory_kib() -> int:
+    (line,) = [
+        line
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    ]
+    return int(line.split()[1])
+
+
+def test_memory_does_not_grow_with_what_was_read(tmp_path: Path) -> None:
+    """24 sources of 3 MB decoded, of which a thread keeps eight open: what is closed is freed."""
+    pixels = np.ones((1, 1024, 1536), np.uint16)
+    options = {"tiled": True, "blockxsize": 256, "blockysize": 256, "compress": "deflate"}
+    first = write_raster(tmp_path / "first.tif", pixels, **options)
+    names = [shutil.copy(first, tmp_path / f"{n}.tif") for n in range(24)]
+    whole = Window(0, 0, 0, 0, 1024, 1536)
+    for name in names[:12]:
+        read_window(str(name), whole)
+    before = memory_kib()
+    for _ in range(2):
+        for name in names:
+            read_window(str(name), whole)
+    assert open_count() <= sources.MAX_OPEN_PER_THREAD
+    assert memory_kib() - before < 48 << 10  # 144 MB were read, and 72 decoded but once
+    close_sources()

@@ -3,20 +3,30 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pystac
 import pytest
+import rasterio
 from hypothesis import given
 from hypothesis import strategies as st
 from pystac.validation.local_validator import LocalValidator
 
+from scenemosaic.band_facts import band_names, header_facts
+from scenemosaic.bandmath.computed import Computed
+from scenemosaic.collection import collection_json
 from scenemosaic.crs_text import wkt_of
+from scenemosaic.errors import InputError
 from scenemosaic.footprint import footprint
 from scenemosaic.grid import Affine6, Grid
+from scenemosaic.keys import check_key, collection_key
+from scenemosaic.mosaic_facts import FileFacts, MosaicFacts
 from scenemosaic.plan import Pin, Plan
 from scenemosaic.recipe import Recipe
-from scenemosaic.stac import MosaicFacts, item_json
+from scenemosaic.stac import item_json
+from tests.plan.rasters import write_raster
 
 MARS = (
     'PROJCS["Equirectangular MARS",GEOGCS["GCS_MARS",DATUM["D_MARS",SPHEROID["MARS",3396190,0]],'
@@ -38,7 +48,7 @@ def plan(place: Grid, **changes: Any) -> Plan:
 
 
 UTM = grid("EPSG:32631", (10.0, 0.0, 5e5, 0.0, -10.0, 4e6))
-FACTS = MosaicFacts(1234, "d" * 64, "e" * 64)
+FACTS = MosaicFacts(FileFacts(1234, "e" * 64), "d" * 64)
 TIMED = {"datetime": "2024-05-01T00:00:00Z", "datetime_source": "option"}
 
 
@@ -71,8 +81,128 @@ def test_the_item_says_what_the_mosaic_is() -> None:
     assert (data["data_type"], data["nodata"]) == ("uint16", 0)
 
 
+def test_bands_as_the_header_has_them(tmp_path: Path) -> None:
+    pixels = np.zeros((4, 8, 8), "uint16")
+    path = write_raster(tmp_path / "a.tif", pixels)
+    with rasterio.open(path, "r+") as dataset:
+        dataset.descriptions = ("red", "", "red", "b2")
+        dataset.units = ("DN", "", "", "")
+        dataset.scales, dataset.offsets = (1.0, 1e-4, 1.0, 1.0), (0.0, -0.1, 0.0, 0.0)
+        dataset.update_tags(AREA_OR_POINT="Point")
+    facts = replace(FACTS, header=header_facts(Path(path).read_bytes()))
+    data = item(facts=facts)["assets"]["data"]
+    assert data["bands"] == [
+        {"name": "red", "unit": "DN"},
+        {"name": "b2", "raster:scale": 1e-4, "raster:offset": -0.1},
+        {"name": "b3", "description": "red"},
+        {"name": "b4", "description": "b2"},
+    ]
+    assert data["raster:sampling"] == "point"
+
+
+@given(st.lists(st.sampled_from(["", " ", "red", "b1", "b2", "b2_", "b3"]), max_size=8))
+def test_no_two_bands_have_one_name(descriptions: list[str]) -> None:
+    names = band_names(descriptions)
+    assert len(set(names)) == len(names) == len(descriptions)
+    assert all(names)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "float64", "complex64"])
+def test_every_type_of_pixels_has_its_name(dtype: str) -> None:
+    kept = {"predictor": 1, "nodata": None, "resampling": "nearest"}
+    recipe = replace(plan(UTM).recipe, dtype=dtype, **kept)
+    data = item(recipe=recipe)["assets"]["data"]
+    assert data["data_type"] == {"complex64": "cfloat32"}.get(dtype, dtype)
+    assert "nodata" not in data
+
+
+def test_the_size_of_a_pixel_is_said_where_it_is_in_metres() -> None:
+    feet = grid("EPSG:2263", (10.0, 0.0, 9e5, 0.0, -10.0, 2e5))
+    degrees = grid("EPSG:4326", (0.1, 0.0, 5.0, 0.0, -0.1, 50.0))
+    data = [item(place)["assets"]["data"] for place in (UTM, feet, degrees)]
+    assert [one.get("raster:spatial_resolution") for one in data] == [
+        10.0,
+        pytest.approx(3.048006),
+        None,
+    ]
+
+
+def test_a_place_of_no_geographic_meaning() -> None:
+    local = 'ENGCRS["site",EDATUM["site"],CS[Cartesian,2],AXIS["x",east],AXIS["y",north],'
+    value = item(grid(local + 'LENGTHUNIT["metre",1]]', (1.0, 0.0, 0.0, 0.0, -1.0, 0.0)), **TIMED)
+    assert value["geometry"] is None
+    assert value["properties"]["proj:code"] is None
+    assert value["properties"]["proj:bbox"] == [0, -100, 100, 0]
+
+
+def test_the_preview_is_described_as_it_is_stored() -> None:
+    preview = item(facts=replace(FACTS, preview=FileFacts(7, "f" * 64)))["assets"]["preview"]
+    assert (preview["file:size"], preview["file:checksum"]) == (7, "1220" + "f" * 64)
+
+
+def test_a_title_for_people() -> None:
+    assert item(title="Harz, May 2024")["properties"]["title"] == "Harz, May 2024"
+    assert plan(UTM, title="Harz").job_id != plan(UTM).job_id, "it is part of what the item says"
+    assert b"title" not in plan(UTM).canonical
+    for bad in ("", " a", "a" * 201, "a\nb"):
+        with pytest.raises(InputError, match="a title is"):
+            plan(UTM, title=bad)
+
+
+def test_a_span_of_several_sources() -> None:
+    properties = item(start_datetime="2024-04-01T00:00:00Z", **TIMED)["properties"]
+    assert properties["datetime"] == properties["end_datetime"] == "2024-05-01T00:00:00Z"
+    assert properties["start_datetime"] == "2024-04-01T00:00:00Z"
+
+
+def test_how_it_was_made() -> None:
+    properties = item()["properties"]
+    assert properties["processing:version"] == properties["processing:software"]["scenemosaic"]
+    assert properties["processing:lineage"].startswith("Mosaic of 1 source; windows of 512 px")
+    assert properties["scenemosaic:recipe_sha256"]
+    assert "processing:expression" not in properties
+    recipe = replace(plan(UTM).recipe, computed=Computed(bands=(4, 3), unscale=True))
+    assert item(recipe=recipe)["properties"]["processing:expression"] == {
+        "format": "scenemosaic",
+        "expression": "b4, b3",
+        "unscaled": True,
+    }
+
+
+def test_no_link_is_absolute_or_signed() -> None:
+    value = item(collection="scenes")
+    links = [*value["links"], *value["assets"].values()]
+    assert all(one["href"].startswith(("./", "../")) and "?" not in one["href"] for one in links)
+
+
+def test_every_extension_that_is_used_is_named() -> None:
+    value = item(facts=replace(FACTS, preview=FileFacts(7, "f" * 64)))
+    names = {*value["properties"], *(name for one in value["assets"].values() for name in one)}
+    used = {name.partition(":")[0] for name in names if ":" in name} - {"scenemosaic"}
+    named = {"projection": "proj"}
+    said = [uri.split("/")[3] for uri in value["stac_extensions"]]
+    assert {named.get(name, name) for name in said} == used
+
+
+@pytest.mark.parametrize("name", ["harz", "Ü/..", "a b", "x" * 256])
+def test_a_collection_s_document_is_valid_and_found_by_its_link(name: str) -> None:
+    data = collection_json(name)
+    errors = list(LocalValidator().collection_validator("1.1.0").iter_errors(json.loads(data)))
+    assert not errors, errors
+    assert pystac.Collection.from_dict(json.loads(data)).id == name
+    assert data == collection_json(name)
+    key = check_key(collection_key(name))
+    assert key.isascii()
+    if "/" not in name:
+        (link,) = item(collection=name)["links"]
+        assert f"mosaics/{link['href'].removeprefix('../')}" == key
+
+
 def test_an_unknown_checksum_is_left_out() -> None:
-    assert "file:checksum" not in item(facts=replace(FACTS, sha256=None))["assets"]["data"]
+    assert (
+        "file:checksum"
+        not in item(facts=replace(FACTS, file=FileFacts(1234, None)))["assets"]["data"]
+    )
 
 
 def test_an_unknown_time_is_said_to_be_unknown() -> None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests import servers
 
@@ -15,13 +16,16 @@ class Site:
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
         self.status: dict[str, int] = {}
+        self.more: dict[str, Any] = {}
         self.headers = {"ETag": '"one"', "Last-Modified": "Wed, 01 May 2024 10:00:00 GMT"}
         self.apply()
 
     def apply(self) -> None:
         """Let the server behave as said, and forget what it was asked."""
-        text = json.dumps({"status": self.status, "headers": self.headers})
-        (self.folder / "behaviour.json").write_text(text)
+        behaviour = {"status": self.status, "headers": self.headers, **self.more}
+        # In one step, since the server may be reading it.
+        (self.folder / "behaviour.new").write_text(json.dumps(behaviour))
+        (self.folder / "behaviour.new").replace(self.folder / "behaviour.json")
         (self.folder / "asked.log").write_text("")
 
     def asked(self) -> list[str]:
@@ -29,10 +33,10 @@ class Site:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """The URL under which the files of ``folder`` lie."""
+def serving(folder: Path, *tls: str) -> Iterator[str]:
+    """The URL under which the files of ``folder`` lie; ``tls``: port and file of a certificate."""
     Site("", folder)
     port = servers.free_port()
-    command = [sys.executable, str(Path(__file__).with_name("web_server.py")), str(port)]
+    command = [sys.executable, str(Path(__file__).with_name("web_server.py")), str(port), *tls]
     with servers.running(servers.start("web", command, port, folder)) as server:
         yield server.url

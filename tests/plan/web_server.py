@@ -1,14 +1,25 @@
 """A web server in a process of its own: GDAL keeps the interpreter's lock while it opens.
 
 Serves the files of the folder that it starts in. ``behaviour.json`` there says
-how (ETag, Last-Modified, status by method), ``asked.log`` gets a line a request.
+how, ``asked.log`` gets a line a request: method, path, access key and who pays.
 
-    python web_server.py PORT
+    status     a status by method, instead of the file
+    headers    of every answer with a file: ETag, Last-Modified
+    ranges     false: ranges are not served
+    redirects  where a path leads
+    key        the only access key that may read
+    trouble    hang (no answer at all), drip (a byte now and then)
+
+    python web_server.py PORT [TLS_PORT CERTIFICATE]
 """
 
 import http.server
 import json
+import re
+import ssl
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +32,65 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self._answer(body=True)
 
     def _answer(self, body: bool) -> None:
+        signed = re.search("Credential=([^/]+)/", self.headers.get("Authorization", ""))
+        key = signed[1] if signed else "-"
         with Path("asked.log").open("a") as log:
-            log.write(f"{self.command} {self.path}\n")
+            payer = self.headers.get("x-amz-request-payer", "-")
+            log.write(f"{self.command} {self.path} {key} {payer}\n")
         behaviour = json.loads(Path("behaviour.json").read_text())
+        if behaviour.get("trouble") == "hang":
+            threading.Event().wait()
+        if self.path in behaviour.get("redirects", {}):
+            self._send(302, {"Location": behaviour["redirects"][self.path]}, b"")
+            return
         file = Path(self.path.partition("?")[0].lstrip("/"))
         status = behaviour["status"].get(self.command, 200 if file.is_file() else 404)
+        if behaviour.get("key", key) != key:
+            status = 403
         if status != 200:
             self._send(status, {}, b"")
             return
         data = file.read_bytes()
         headers = {"Accept-Ranges": "bytes"} | behaviour["headers"]
         wanted = self.headers.get("Range")
-        if wanted:
+        if wanted and behaviour.get("ranges", True):
             first, last = (int(n) for n in wanted.removeprefix("bytes=").split("-"))
             headers["Content-Range"] = f"bytes {first}-{min(last, len(data) - 1)}/{len(data)}"
             data, status = data[first : last + 1], 206
-        self._send(status, headers, data, body)
+        self._send(status, headers, data, body, slowly=behaviour.get("trouble") == "drip")
 
-    def _send(self, status: int, headers: dict[str, str], data: bytes, body: bool = True) -> None:
+    def _send(
+        self,
+        status: int,
+        headers: dict[str, str],
+        data: bytes,
+        body: bool = True,
+        slowly: bool = False,
+    ) -> None:
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        if body:
+        for byte in data if body and slowly else b"":
+            self.wfile.write(bytes([byte]))
+            time.sleep(0.1)
+        if body and not slowly:
             self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:
         return
 
 
+def serve_tls(port: int, certificate: str) -> None:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.serve_forever()
+
+
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        threading.Thread(target=serve_tls, args=(int(sys.argv[2]), sys.argv[3])).start()
     http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -138,9 +138,9 @@ class Made:
             self.path(key).unlink()
 
 
-def make(place: Place, scene: Path, *without: str, window: int = WINDOW) -> Made:
+def make(place: Place, scene: Path, *without: str, window: int = WINDOW, **asked: Any) -> Made:
     """A job whose windows are committed but for some, and assembled where none is missing."""
-    options = PlanOptions(window=window, block_size=WINDOW)
+    options = PlanOptions(window=window, block_size=WINDOW, **asked)
     spec = job.plan_job([str(scene)], place.root, place.manifest, options)
     job.prepare(spec)
     job.publish_plan(spec, MAKER)

@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from scenemosaic import job, keys, windows
+from scenemosaic import job, keys, source_bands, windows
 from scenemosaic.errors import InputError, Superseded, TargetGone
 from scenemosaic.manifests.port import Row, Updated
 from scenemosaic.repair import replacing
@@ -262,14 +262,14 @@ def test_a_row_that_somebody_replaces_meanwhile_follows_the_object(done: Made) -
 def test_a_window_that_fails_stops_the_mosaic_and_not_the_others(done: Made) -> None:
     for name in (BAD, "0002_0002"):
         done.damage(done.tile_key(name))
-    real = windows.read_window
+    real = source_bands.read_window
 
     def read(location: str, window: Any, pin: Any = None) -> Any:
         if window.name == BAD:
             raise windows.SourceReadError("window 0001_0001 cannot be read")
         return real(location, window, pin)
 
-    with mock.patch.object(windows, "read_window", read):
+    with mock.patch.object(source_bands, "read_window", read):
         report = done.repair()
     assert {one.window: one.outcome for one in report.windows} == {
         BAD: "failed",

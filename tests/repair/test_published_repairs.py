@@ -9,7 +9,7 @@ import pytest
 import rasterio
 from rasterio.io import MemoryFile
 
-from scenemosaic import keys, publication, windows
+from scenemosaic import keys, publication, source_bands
 from scenemosaic.ledger.book import Wanted
 from tests.repair.conftest import MakeJob
 from tests.repair.made import Made
@@ -20,13 +20,13 @@ FIRST, SECOND = "0001_0001", "0002_0000"
 @pytest.fixture
 def spoiled(make_job: MakeJob) -> Made:
     """A finished job, two of whose windows were read wrongly when they were made."""
-    real = windows.read_window
+    real = source_bands.read_window
 
     def read(location: str, window: Any, pin: Any = None) -> Any:
         pixels, mask = real(location, window, pin)
         return (np.zeros_like(pixels) if window.name in (FIRST, SECOND) else pixels), mask
 
-    with mock.patch.object(windows, "read_window", read):
+    with mock.patch.object(source_bands, "read_window", read):
         return make_job()
 
 

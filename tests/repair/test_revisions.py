@@ -97,7 +97,7 @@ def test_the_new_mosaic_equals_one_built_afresh(
 
 def test_a_revision_that_a_dead_run_left_is_adopted(done: Made) -> None:
     write_live(done, NAME, other_bytes(done, NAME))
-    death = mock.patch.object(publish, "_put_small", side_effect=KeyboardInterrupt)
+    death = mock.patch.object(publish, "put_small", side_effect=KeyboardInterrupt)
     with death, pytest.raises(KeyboardInterrupt):
         done.assemble(REPAIRER)
     left = done.stored(keys.mosaic_key(done.job_id, 1))
@@ -107,7 +107,7 @@ def test_a_revision_that_a_dead_run_left_is_adopted(done: Made) -> None:
 
 def test_one_of_other_rows_is_passed_over(done: Made) -> None:
     write_live(done, NAME, other_bytes(done, NAME))
-    death = mock.patch.object(publish, "_put_small", side_effect=KeyboardInterrupt)
+    death = mock.patch.object(publish, "put_small", side_effect=KeyboardInterrupt)
     with death, pytest.raises(KeyboardInterrupt):
         done.assemble(REPAIRER)
     write_live(done, "0000_0000", other_bytes(done, "0000_0000"))

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from scenemosaic import job, keys, windows
+from scenemosaic import job, keys, source_bands
 from scenemosaic.errors import InputError, SourceChanged
 from scenemosaic.repair.sources import find_sources, options_of
 from scenemosaic.verification.verify import verify
@@ -38,13 +38,13 @@ def test_of_400_windows_as_many_are_read_as_are_repaired(
     made.assemble()
     for name in BAD:
         made.damage(made.tile_key(name))
-    real, read = windows.read_window, []
+    real, read = source_bands.read_window, []
 
     def count(location: str, window: Any, pin: Any = None) -> Any:
         read.append(window.name)
         return real(location, window, pin)
 
-    with mock.patch.object(windows, "read_window", count):
+    with mock.patch.object(source_bands, "read_window", count):
         report = made.repair()
     assert sorted(read) == list(BAD)
     assert report.mosaic is not None

@@ -52,18 +52,21 @@ COMES_WITH = {
     "pydantic": "prefect",
     "pystac": "pystac-client",
     "requests": "google-cloud-storage",
+    "urllib3": "boto3",
     "uvicorn": "prefect",
 }
 # What decides, and touches no file, store or raster: the standard library, numpy, each other.
 PURE = {
     f"scenemosaic.{name}"
     for name in (
+        "bandmath.apply", "bandmath.cast", "bandmath.computed", "bandmath.evaluate",
+        "bandmath.parser", "bandmath.program", "bandmath.tree",
         "canonical", "errors", "gaps", "grid", "keys", "ledger.days", "ledger.rules",
         "ledger.state", "ledger.survey", "ledger.text", "manifests.port", "recipe_rules",
-        "stores.port", "tiff.ifd", "tiff.layout", "tiff.runs",
+        "stores.port", "tiff.ifd", "tiff.layout", "tiff.runs", "words",
     )
 }  # fmt: skip
-_PACKAGES = ("ledger", "stores", "tiff")
+_PACKAGES = ("bandmath", "ledger", "stores", "tiff")
 # isal counts bytes (CRC-32) and nothing else here.
 PURE_MAY_IMPORT = {
     "isal",

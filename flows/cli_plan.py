@@ -1,0 +1,38 @@
+"""``scenemosaic plan``: a plan, and what it would take."""
+
+from dataclasses import dataclass
+
+from flows import explain_text, plan_text
+from flows.console import Console
+from flows.limits import Limits
+from scenemosaic import job
+from scenemosaic.explain.cost import prices_of
+from scenemosaic.job import PlanOptions
+from scenemosaic.places import place_at
+
+_MANIFEST = "dynamodb://scenemosaic-manifest"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asked for."""
+
+    sources: tuple[str, ...]
+    root: str
+    options: PlanOptions
+    explain: bool
+    ratio: float
+    prices: tuple[str, ...]
+
+
+def plan(asked: Asked, limits: Limits, console: Console) -> int:
+    """Print the plan. Raises InputError; no root and no manifest is asked."""
+    prices = prices_of(asked.prices)
+    manifest = None if asked.root.startswith("s3://") else _MANIFEST
+    spec = job.plan_at(asked.sources, place_at(asked.root, manifest), asked.options)
+    value, text = plan_text.as_json(spec, limits), plan_text.as_text(spec, limits)
+    if asked.explain:
+        value |= {"explain": explain_text.as_json(spec, limits, asked.ratio, prices)}
+        text += f"\n{explain_text.as_text(spec, limits, asked.ratio, prices)}"
+    console.answer(value, text)
+    return 0

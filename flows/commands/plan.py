@@ -1,0 +1,44 @@
+"""``scenemosaic plan``: its declaration."""
+
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from flows.cli_options import JSON, VERBOSE, console_for, engine_options, recipe_options
+
+
+@click.command(short_help="What a mosaic would take; writes nothing.")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@recipe_options
+@engine_options
+@click.option(
+    "--to",
+    default="s3://bucket/prefix",
+    show_default=True,
+    metavar="ROOT",
+    help="The root, which is not asked.",
+)
+@click.option("--explain", is_flag=True, help="Memory, requests, bytes and cost on S3, too.")
+@click.option(
+    "--ratio",
+    type=click.FloatRange(0, 2, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="To which part of its raw bytes a block shrinks.",
+)
+@click.option("--price", multiple=True, metavar="NAME=USD", help="put_1000, get_1000, …")
+@VERBOSE
+@JSON
+def plan(**given: Any) -> int:
+    """Plan a mosaic and say what it would take. Nothing is written, and no store is asked."""
+    from flows import cli_plan
+    from scenemosaic.plan import PlanOptions
+
+    names = {field.name for field in fields(PlanOptions)}
+    options = PlanOptions(**{name: value for name, value in given.items() if name in names})
+    asked = cli_plan.Asked(
+        given["sources"], given["to"], options, given["explain"], given["ratio"], given["price"]
+    )
+    console = console_for(given["as_json"], given["verbose"])
+    return cli_plan.plan(asked, given["limits"], console)

@@ -1,0 +1,87 @@
+"""What a plan will take, as ``plan --explain`` shows it."""
+
+from dataclasses import asdict
+
+from flows import batches
+from flows.limits import Limits
+from flows.progress import in_bytes
+from scenemosaic.explain import cost as costs
+from scenemosaic.explain.cost import Prices
+from scenemosaic.explain.memory import process_bytes, window_raw_bytes
+from scenemosaic.explain.mosaic_parts import level_raw_bytes, mosaic_parts, mosaic_raw_bytes
+from scenemosaic.explain.work import requests, worst_row_bytes
+from scenemosaic.job import JobSpec
+from scenemosaic.words import counted
+
+
+def as_json(spec: JobSpec, limits: Limits, ratio: float, prices: Prices) -> dict[str, object]:
+    """Windows, batches, memory, requests, bytes, parts and cost."""
+    plan, recipe = spec.plan, spec.plan.recipe
+    windows = len(recipe.tiling())
+    automatic = batches.batch_size(recipe, windows, limits.workers)
+    size = limits.windows_per_task or automatic
+    asked, parts = requests(plan, spec.root, ratio), mosaic_parts(recipe, ratio)
+    stored = 2 * mosaic_raw_bytes(recipe) * ratio
+    threads = 1 if limits.engine.crosses else limits.workers
+    made = costs.cost(asked, stored, prices)
+    return {
+        "job_id": plan.job_id,
+        "windows": windows,
+        "window_size": recipe.window_size,
+        "batches": -(-windows // size),
+        "windows_per_task": size,
+        "engine": limits.engine.name,
+        "workers": limits.workers,
+        "memory_bytes": {
+            "a_process": process_bytes(recipe, threads),
+            "window_raw": window_raw_bytes(recipe),
+        },
+        "requests": {**asdict(asked), "puts": asked.puts},
+        "bytes": {
+            "raw": level_raw_bytes(recipe, 0),
+            "ratio": ratio,
+            "tiles_and_mosaic": round(stored),
+            "worst_tile": recipe.worst_tile_bytes(),
+            "worst_row": worst_row_bytes(plan, spec.root),
+        },
+        "mosaic": {
+            "parts_copied": parts.copied,
+            "parts_uploaded": parts.uploaded,
+            "one_put": parts.is_single_put,
+            "two_stages": parts.in_two_stages,
+        },
+        "cost_usd": {**asdict(made), "once": made.once, "prices": costs.as_json(prices)},
+    }
+
+
+def as_text(spec: JobSpec, limits: Limits, ratio: float, prices: Prices) -> str:
+    """The same for people."""
+    plan, recipe = spec.plan, spec.plan.recipe
+    value = as_json(spec, limits, ratio, prices)
+    asked, parts = requests(plan, spec.root, ratio), mosaic_parts(recipe, ratio)
+    stored = 2 * mosaic_raw_bytes(recipe) * ratio
+    made = costs.cost(asked, stored, prices)
+    threads = 1 if limits.engine.crosses else limits.workers
+    a_process = in_bytes(process_bytes(recipe, threads))
+    whole = "one PUT" if parts.is_single_put else f"about {counted(parts.count, 'part')}"
+    stages = ", in two stages" if parts.in_two_stages else ""
+    return "\n".join(
+        [
+            f"windows  {value['windows']} of {recipe.window_size} pixels, "
+            f"{in_bytes(window_raw_bytes(recipe))} raw each",
+            f"batches  {value['batches']} of {value['windows_per_task']} "
+            f"on {counted(limits.workers, 'worker')} ({limits.engine.name})",
+            f"memory   at most {a_process} a process of {counted(threads, 'thread')}",
+            f"bytes    {in_bytes(level_raw_bytes(recipe, 0))} raw; tiles and mosaic "
+            f"{in_bytes(stored)} where blocks shrink to {ratio:g} of it",
+            f"objects  {asked.tile_puts} tiles and at most {asked.other_puts} other PUTs, "
+            f"{asked.gets} GETs and HEADs (sources not counted)",
+            f"rows     {asked.row_writes} and at most {asked.other_row_writes} others: "
+            f"{asked.write_units} write units, {asked.read_units} read units",
+            f"mosaic   {whole}: {parts.copied} copied in the store, {parts.uploaded} uploaded"
+            f"{stages}",
+            f"cost     about ${made.once:.4f} once (PUTs {made.puts:.4f}, GETs {made.gets:.4f}, "
+            f"rows {made.rows:.4f}), ${made.month:.4f} a month",
+            f"prices   {costs.AS_OF}; --price says others",
+        ]
+    )

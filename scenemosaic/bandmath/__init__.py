@@ -1,0 +1,1 @@
+"""Bands chosen, scaled, cast, or computed from others: pure, pixel by pixel."""

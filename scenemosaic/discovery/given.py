@@ -1,0 +1,52 @@
+"""What a user names as sources: rasters, or STAC documents that lead to them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from scenemosaic.discovery.selection import Selection, find
+from scenemosaic.errors import InputError
+from scenemosaic.item_facts import ItemFacts
+from scenemosaic.locations import canonical_location, is_http, is_stac, public_uri
+
+_MOST_ITEMS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One raster: its canonical location, and what a STAC item says of it, if one led here."""
+
+    location: str
+    facts: ItemFacts | None = None
+
+
+def given_sources(sources: Iterable[str], asset: str | None = None) -> list[Given]:
+    """The rasters that are meant, in the order in which they were named.
+
+    A source whose name ends in ``.json`` or ``.geojson``, or that is an API's item, items or
+    search, is a STAC document; ``asset`` names the asset of its items that is the scene, which
+    may be left out where there is one. With an ``asset`` so is a URL whose name has no ending.
+    Raises InputError naming what leads to no raster,
+    StoreError where a document cannot be read.
+    """
+    locations = [canonical_location(source) for source in sources]
+    if asset is not None and not any(_leads(location, asset) for location in locations):
+        raise InputError(f"asset {asset!r} is one of a STAC item, and no source is such: leave it")
+    return [given for location in locations for given in _given(location, asset)]
+
+
+def _leads(location: str, asset: str | None) -> bool:
+    name = public_uri(location).rpartition("/")[2]
+    return is_stac(location) or (asset is not None and is_http(location) and "." not in name)
+
+
+def _given(location: str, asset: str | None) -> list[Given]:
+    if not _leads(location, asset):
+        return [Given(location)]
+    found = find(Selection(stac=location, asset=asset, at_most=_MOST_ITEMS))
+    refused = next((one.refused for one in found if one.refused is not None), None)
+    if refused is not None:
+        raise InputError(refused)
+    if not found:
+        raise InputError(f"{public_uri(location)} leads to no item")
+    return [Given(one.source, one.facts) for one in found]

@@ -1,0 +1,20 @@
+"""The plan of a job as the store holds it."""
+
+from scenemosaic import keys
+from scenemosaic.commit import RetryPolicy, retrying, system_effects
+from scenemosaic.errors import InputError
+from scenemosaic.places import Place
+from scenemosaic.plan import MAX_PLAN_BYTES, Plan, load_plan
+from scenemosaic.stores import open_store
+
+
+def read_plan(place: Place, job_id: str) -> Plan:
+    """The plan of ``job_id``. Raises InputError where there is none, or it is damaged."""
+    store = open_store(place.store.root, place.store.access)
+    key, policy, effects = keys.plan_key(keys.check_job_id(job_id)), RetryPolicy(), system_effects()
+    info = retrying(lambda: store.head(key), policy, effects)
+    if info is None:
+        raise InputError(f"{store.uri} holds no job {job_id}: {key} is not there")
+    if info.size_bytes > MAX_PLAN_BYTES:
+        raise InputError(f"{store.object_uri(key)} is too large for a plan: {info.size_bytes}")
+    return load_plan(retrying(lambda: store.get(key), policy, effects), job_id)

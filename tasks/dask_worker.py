@@ -1,0 +1,21 @@
+"""Loaded by each worker process of a Dask cluster of our own, before its first batch."""
+
+import atexit
+import os
+import signal
+import threading
+
+from scenemosaic.one_thread import one_thread_each
+
+
+def dask_setup(worker: object) -> None:
+    """Let the process end once what it has to say is said.
+
+    To take the interpreter down takes seconds, after which Dask kills it, with a warning. What
+    Prefect sends at its end is registered later than this, so it is sent before. Ctrl-C is for
+    the command, which ends its cluster itself.
+    """
+    one_thread_each()
+    atexit.register(os._exit, 0)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

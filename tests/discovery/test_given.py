@@ -1,0 +1,183 @@
+"""Sources that are STAC documents: the rasters they lead to, and what they say of them."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pystac
+import pytest
+import rasterio
+
+from scenemosaic.discovery.given import given_sources
+from scenemosaic.discovery.selection import Selection, find
+from scenemosaic.errors import InputError
+from scenemosaic.item_facts import ItemFacts, check_facts, multihash
+from scenemosaic.locations import is_stac
+from scenemosaic.plan import Pin, PlanOptions
+from scenemosaic.planning import plan_scene, survey
+from tests.discovery.test_stac import COG, item, write
+from tests.plan.rasters import write_raster
+
+
+@pytest.fixture
+def raster(tmp_path: Path) -> bytes:
+    pixels = np.arange(300).reshape(1, 15, 20).astype("uint8")
+    path = write_raster(tmp_path / "a.tif", pixels)
+    with rasterio.open(path, "r+") as dataset:
+        dataset.update_tags(TIFFTAG_DATETIME="2020:01:01 00:00:00")
+    return Path(path).read_bytes()
+
+
+def described(raster: bytes, **more: Any) -> dict[str, Any]:
+    """An item that leads to a.tif beside it."""
+    made = item("scene-7")
+    fields = {"file:checksum": "1220" + hashlib.sha256(raster).hexdigest()}
+    fields |= {"file:size": len(raster)}
+    asset = pystac.Asset("./a.tif", media_type=COG, extra_fields=fields | more)
+    made.assets = {"visual": asset}
+    return made.to_dict()
+
+
+def test_an_item_beside_its_raster_is_planned(tmp_path: Path, raster: bytes) -> None:
+    place = write(tmp_path / "item.json", described(raster))
+    plan, locations = plan_scene([place], PlanOptions())
+    assert locations == (str(tmp_path / "a.tif"),)
+    assert (plan.datetime, plan.datetime_source) == ("2024-05-01T10:00:00Z", "item:scene-7")
+    asked = plan_scene([place], PlanOptions(datetime="2023-01-01"))[0]
+    assert asked.datetime_source == "option"
+    alone = plan_scene([str(tmp_path / "a.tif")], PlanOptions())[0]
+    assert alone.datetime_source == "tag:TIFFTAG_DATETIME"
+    assert alone.sources == plan.sources
+
+
+def test_a_span_gives_its_beginning(tmp_path: Path, raster: bytes) -> None:
+    value = described(raster)
+    value["properties"] |= {
+        "datetime": None,
+        "start_datetime": "2024-04-01T00:00:00Z",
+        "end_datetime": "2024-05-01T00:00:00Z",
+    }
+    plan, _ = plan_scene([write(tmp_path / "item.json", value)], PlanOptions())
+    assert (plan.datetime, plan.datetime_source) == ("2024-04-01T00:00:00Z", "item-start:scene-7")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"file:checksum": "1220" + "0" * 64}, r"says SHA-256 0{64} \(file:checksum\)"),
+        ({"file:size": 7}, r"says 7 bytes \(file:size\)"),
+    ],
+)
+def test_a_raster_that_is_not_as_the_item_says_is_refused(
+    tmp_path: Path, raster: bytes, said: dict[str, Any], reason: str
+) -> None:
+    place = write(tmp_path / "item.json", described(raster, **said))
+    with pytest.raises(InputError, match=rf"a\.tif: item scene-7 {reason}"):
+        survey([place], PlanOptions())
+
+
+def test_another_kind_of_checksum_is_noted(tmp_path: Path, raster: bytes) -> None:
+    place = write(tmp_path / "item.json", described(raster, **{"file:checksum": "1114" + "a" * 40}))
+    (note,) = [note for note in survey([place], PlanOptions()).notes if "checksum" in note]
+    assert "file:checksum is sha1, and only sha2-256 is compared" in note
+
+
+def test_the_asset_is_chosen(tmp_path: Path) -> None:
+    made = item("a")
+    made.assets = {
+        key: pystac.Asset(f"s3://b/{key}.tif", media_type=COG, roles=roles)
+        for key, roles in {"visual": ["visual"], "nir": ["data"], "mask": []}.items()
+    }
+    place = write(tmp_path / "i.json", made.to_dict())
+    assert given_sources([place], "visual")[0].location == "s3://b/visual.tif"
+    assert given_sources([place])[0].location == "s3://b/nir.tif"  # the one that is data
+    with pytest.raises(InputError, match="no asset 'red', but mask, nir, visual"):
+        given_sources([place], "red")
+    with pytest.raises(InputError, match="no source is such"):
+        given_sources(["/a.tif"], "red")
+
+
+def test_a_collection_is_several_sources_in_its_order(tmp_path: Path) -> None:
+    place = write(tmp_path / "x.json", pystac.ItemCollection([item("b"), item("a")]).to_dict())
+    found = given_sources(["/first.tif", place])
+    assert [one.location for one in found] == [
+        "/first.tif",
+        "s3://scenes/b.tif",
+        "s3://scenes/a.tif",
+    ]
+    facts = [one.facts.item_id if one.facts else None for one in found]
+    assert facts == [None, "b", "a"]
+    listed = find(Selection(scenes=("/first.tif", place)))
+    assert [one.source for one in listed] == [one.location for one in found]
+
+
+def test_one_page_of_a_search_is_not_taken_for_all(tmp_path: Path) -> None:
+    page = pystac.ItemCollection([item("a")]).to_dict()
+    page["links"] = [{"rel": "next", "href": "https://host/search?page=2"}]
+    with pytest.raises(InputError, match="one page of a search that has more"):
+        given_sources([write(tmp_path / "x.json", page)])
+
+
+def test_documents_that_lead_nowhere(tmp_path: Path) -> None:
+    empty = write(tmp_path / "x.json", pystac.ItemCollection([]).to_dict())
+    with pytest.raises(InputError, match=r"x\.json leads to no item"):
+        given_sources([empty])
+    with pytest.raises(InputError, match=r"gone\.json"):
+        given_sources([str(tmp_path / "gone.json")])
+    unnamed = write(tmp_path / "y.json", item("x" * 201).to_dict())
+    with pytest.raises(InputError, match="its ID is not of 1 to 200"):
+        given_sources([unnamed])
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [
+        ("/a/item.json", True),
+        ("/a/ITEMS.GeoJSON", True),
+        ("s3://b/item.json", True),
+        ("https://h/v1/collections/s2/items/S2A", True),
+        ("https://h/v1/collections/s2/items?limit=3", True),
+        ("https://h/v1/search?bbox=1,2,3,4", True),
+        ("https://h/item.json?sig=1", True),
+        ("https://h/a.tif?x=item.json", False),
+        ("/a/search", False),
+        ("https://h/items/a.tif", False),
+    ],
+)
+def test_what_is_a_document_by_its_name(location: str, expected: bool) -> None:
+    assert is_stac(location) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1220" + "ab" * 32, (0x12, "ab" * 32)),
+        ("d50110" + "ab" * 16, (0xD5, "ab" * 16)),
+        ("ab" * 16, None),
+        ("1220" + "ab" * 31, None),
+        ("12", None),
+        ("", None),
+        ("zz", None),
+        ("ff" * 40, None),
+    ],
+)
+def test_multihashes(text: str, expected: tuple[int, str] | None) -> None:
+    assert multihash(text) == expected
+
+
+def test_a_large_source_on_a_server_is_not_read_for_its_checksum() -> None:
+    pin = Pin("https://host/a.tif", None, '"etag"', None, 1 << 40)
+    facts = ItemFacts("a", checksum="1220" + "0" * 64)
+    (note,) = check_facts(facts, pin, "https://host/a.tif")
+    assert "not compared" in note
+    with pytest.raises(InputError, match="file:size"):
+        check_facts(replace(facts, size_bytes=7), pin, "https://host/a.tif")
+
+
+def test_what_is_kept_of_a_time(tmp_path: Path, raster: bytes) -> None:
+    place = write(tmp_path / "item.json", described(raster))
+    plan, _ = plan_scene([place], PlanOptions())
+    assert json.loads(plan.canonical)["datetime_source"] == "item:scene-7"

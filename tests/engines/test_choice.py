@@ -1,0 +1,56 @@
+"""Which engine there is to be had, and what it says where there is none."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from flows import cli, engines
+from flows.engines import Engine, EngineName
+from flows.limits import default_workers, limits_of
+from scenemosaic import errors
+from scenemosaic.errors import InputError, SceneMosaicError
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_an_engine_that_is_not_installed_is_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engines, "find_spec", lambda module: None)
+    code = cli.run(["process", "a.tif", "--to", str(tmp_path), "--engine", name])
+    said = capsys.readouterr().err
+    assert code == 2
+    assert said.count("\n") == 1
+    assert f"pip install 'scenemosaic[{name}]'" in said
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("threads", "tcp://host:8786"),
+        ("dask", "host:8786"),
+        ("dask", "tcp://user:password@host:8786"),
+        ("ray", "tcp://host:8786"),
+    ],
+)
+def test_an_address_that_is_none_of_the_engines(name: EngineName, address: str) -> None:
+    with pytest.raises(InputError, match="address") as found:
+        Engine(name, address)
+    assert "password" not in str(found.value)
+
+
+def test_an_engine_has_its_own_number_of_workers() -> None:
+    assert limits_of(None, None, False, Engine("dask")).workers == 2
+    assert limits_of(None, None, False, Engine()).workers == default_workers()
+    assert limits_of(5, None, False, Engine("dask")).workers == 5
+
+
+def test_every_error_comes_back_from_another_process() -> None:
+    named = [one for one in vars(errors).values() if isinstance(one, type)]
+    kinds = [one for one in named if issubclass(one, SceneMosaicError)]
+    assert kinds
+    for kind in kinds:
+        error = pickle.loads(pickle.dumps(kind("what happened")))
+        assert type(error) is kind
+        assert str(error) == "what happened"
