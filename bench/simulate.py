@@ -21,7 +21,6 @@ BASE = Parameters()
 BUSY: Mapping[str, Any] = {
     "window_s": 0.05,
     "in_order": False,
-    "row_units": 1,
     "table_units_per_s": 40_000.0,
 }
 SCENARIOS: Sequence[Mapping[str, Any]] = (
@@ -37,6 +36,7 @@ SCENARIOS: Sequence[Mapping[str, Any]] = (
     {"deaths_per_h": 10.0, "stalls_per_h": 20.0, "assembly_s": 600.0},
     {"window_s": 1.0},
     {"window_s": 0.2},
+    {"window_s": 0.2, "row_units": 4},
     {"window_s": 0.2, "in_order": False},
     BUSY,
     {**BUSY, "prefixes": 4},

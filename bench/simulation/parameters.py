@@ -44,7 +44,7 @@ class Parameters:
     # Manifest.
     ask_s: float = 0.05
     row_s: float = 0.008
-    row_units: int = 2  # write units of a row: one a started KB
+    row_units: int = 1  # write units of a row: one a started KB, and few rows have more
     partition_units_per_s: float = 1_000.0  # throttled beyond; a partition is a shard
     table_units_per_s: float = 4_000.0
     shard: int = WINDOWS_PER_SHARD
