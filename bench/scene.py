@@ -75,7 +75,7 @@ def make(path: str, size: int, bands: int, dtype: str, seed: int) -> None:
         for y0 in range(0, end, STRIP):
             rows = min(STRIP, end - y0)
             pixels = strip(seed, y0, (bands, rows, end), dtype)
-            dataset.write(pixels, window=Window(0, y0, size, rows))
+            dataset.write(pixels, window=Window(0, y0, end, rows))
 
 
 def _profile(size: int, bands: int, dtype: str, nodata: float | None) -> dict[str, Any]:

@@ -117,6 +117,8 @@ def _dask(limits: Limits) -> Iterator[Pool]:
     from distributed import KilledWorker
     from prefect_dask.task_runners import DaskTaskRunner
 
+    # Else every worker's coming and going stands in the run's own log.
+    logging.getLogger("distributed").setLevel(logging.WARNING)
     with DaskTaskRunner(**_dask_settings(limits)) as runner:
         with _answering(limits.engine):
             client: Any = runner.client  # to ask for it connects it

@@ -9,7 +9,7 @@ from flows.automating import wanted
 from reference.markdown import code, table
 from reference.scanned import described, spelled
 from scenemosaic import metrics
-from scenemosaic.outcome import OVER_MARKER, Outcome
+from scenemosaic.outcome import COUNTERS, OF_WINDOWS, OVER_MARKER, Outcome
 
 EVENTS: Final = {
     "scenemosaic.job.outcomes": "Every scene's run: how often each outcome occurred.",
@@ -32,6 +32,7 @@ MET: Final = {
     "ambiguous": "Time-outs, resets, 5xx and 429: sent again under the same condition.",
     OVER_MARKER: "Creates where something once stood and was deleted.",
     "diverged": "Another wrote other bytes of the same pixels; theirs stay.",
+    "reused": "Windows that were taken over from an earlier job (`--reuse`).",
 }
 
 HEAD = """# Events and metrics
@@ -77,7 +78,8 @@ def _metrics() -> Iterator[str]:
     yield "In the `counters` of `--json`, the outcomes' table of the flow run, and the metrics."
     yield from _named("outcome", outcomes)
     yield "What commits met on their way:"
-    yield from _named("count", MET)
+    met = {metrics.REFUSALS if name == "refused" else name for name in (*COUNTERS, *OF_WINDOWS)}
+    yield from _named("count", described(met, MET, "watching.MET"))
 
 
 def _named(head: str, said: Mapping[str, str]) -> Iterator[str]:

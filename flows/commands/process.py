@@ -13,7 +13,7 @@ from flows.cli_options import JSON, VERBOSE, console_for, process_options
 @VERBOSE
 @JSON
 def process(**given: Any) -> int:
-    """Make the mosaic of one scene. Safe to repeat, and to run many times at once."""
+    """Make one mosaic, of one source or several. Safe to repeat, and to run many times at once."""
     from flows import cli_process
     from scenemosaic.plan import PlanOptions
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from scenemosaic.bandmath.parser import parse
+from scenemosaic.bandmath.parser import MAX_CHARS, parse
 from scenemosaic.bandmath.tree import Node, bands_of, spelled
 from scenemosaic.canonical import Fields, without
 from scenemosaic.errors import InputError
@@ -70,7 +70,12 @@ def canonical(text: str) -> tuple[str, ...]:
     for tree in trees:
         if not bands_of(tree):
             raise InputError(f"--expression: {spelled(tree)!r:.60} names no band")
-    return tuple(map(spelled, trees))
+    expressions = tuple(map(spelled, trees))
+    if (length := len(";".join(expressions))) > MAX_CHARS:
+        raise InputError(
+            f"--expression has {length} characters once it is written out, more than {MAX_CHARS}"
+        )
+    return expressions
 
 
 def computed_from_json(value: object) -> Computed:

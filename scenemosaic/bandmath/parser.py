@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn
 
-from scenemosaic.bandmath.tree import Band, Call, Node, Number
+from scenemosaic.bandmath.tree import Band, Call, Node, Number, spelled
 from scenemosaic.errors import InputError
 
 MAX_CHARS: Final = 4000
@@ -167,7 +167,11 @@ class _Reader:
         sides = [self.node(side, depth) for side in (given.left, *given.comparators)]
         names = [self._operator(given, _BINARY, op) for op in given.ops]
         pairs = zip(names, sides[:-1], sides[1:], strict=True)
-        return _joined("and", [Call(name, (left, right)) for name, left, right in pairs])
+        joined = _joined("and", [Call(name, (left, right)) for name, left, right in pairs])
+        # What stands inside a chain is there twice: chains in chains would grow without end.
+        if len(names) > 1 and len(spelled(joined)) > MAX_CHARS:
+            self._refuse(given, "is too long once its chains are written out")
+        return joined
 
     def _call(self, given: ast.Call, depth: int) -> Node:
         name = given.func.id if isinstance(given.func, ast.Name) else ""

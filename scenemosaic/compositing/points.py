@@ -24,6 +24,12 @@ def crs_of(wkt: str) -> CRS:
     return CRS.from_wkt(wkt)
 
 
+@lru_cache(maxsize=1024)
+def same_crs(one_wkt: str, other_wkt: str) -> bool:
+    """Whether two WKTs mean the same, whatever each calls it."""
+    return one_wkt == other_wkt or bool(crs_of(one_wkt) == crs_of(other_wkt))
+
+
 @lru_cache(maxsize=64)
 def turn_of(wkt: str) -> float | None:
     """A whole turn in the units of a geographic CRS (360 for degrees); None for other CRSs."""

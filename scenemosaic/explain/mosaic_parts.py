@@ -1,8 +1,9 @@
 """What parts make a mosaic on S3, from how large its runs are. Pure."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scenemosaic.explain.memory import pixel_bytes, window_raw_bytes
+from scenemosaic.explain.memory import pixel_bytes
 from scenemosaic.grid import ceil_div
 from scenemosaic.recipe import Recipe
 from scenemosaic.stores.s3_parts import GATHER_BYTES, MAX_COPY_BYTES, MAX_PARTS, MIN_PART_BYTES
@@ -37,17 +38,36 @@ class Parts:
 def mosaic_parts(recipe: Recipe, ratio: float) -> Parts:
     """The parts where each block shrinks to ``ratio`` of its pixels' bytes."""
     tiling = recipe.tiling()
-    windows, copied, gathered_bytes, runs = len(tiling), 0, 0.0, 0
+    copied, gathered_bytes, runs = 0, 0.0, 0
     for level in range(tiling.tile_levels + 1):
-        run_bytes = round(window_raw_bytes(recipe) * ratio / 4**level)
-        if run_bytes >= MIN_PART_BYTES:
-            copied += windows * ceil_div(run_bytes, MAX_COPY_BYTES)
-        else:
-            gathered_bytes += level_raw_bytes(recipe, level) * ratio
-            runs += windows
+        for count, raw_bytes in _runs(recipe, level):
+            run_bytes = round(raw_bytes * ratio)
+            if run_bytes >= MIN_PART_BYTES:
+                copied += count * ceil_div(run_bytes, MAX_COPY_BYTES)
+            else:
+                gathered_bytes += count * run_bytes
+                runs += count
     above = range(tiling.tile_levels + 1, tiling.last_level + 1)
     gathered_bytes += sum(level_raw_bytes(recipe, level) for level in above) * ratio
     return Parts(copied, 1 + int(gathered_bytes // GATHER_BYTES), runs)
+
+
+def _runs(recipe: Recipe, level: int) -> Iterator[tuple[int, int]]:
+    """How many tiles have a run of so many bytes: those inside, and those at the two edges.
+
+    Blocks are whole, also where the image ends within one.
+    """
+    tiling, block = recipe.tiling(), recipe.block_size
+    for rows, height in _extents(tiling.height, tiling.window_size):
+        for cols, width in _extents(tiling.width, tiling.window_size):
+            blocks = ceil_div(height, block << level) * ceil_div(width, block << level)
+            yield rows * cols, blocks * block * block * pixel_bytes(recipe)
+
+
+def _extents(size: int, window: int) -> Iterator[tuple[int, int]]:
+    """How many windows there are along a side of each length."""
+    whole, rest = divmod(size, window)
+    yield from ((count, length) for count, length in ((whole, window), (1, rest)) if length)
 
 
 def level_raw_bytes(recipe: Recipe, level: int) -> int:

@@ -11,20 +11,21 @@ from scenemosaic.canonical import Number
 from scenemosaic.compositing.boxes import Box
 from scenemosaic.compositing.described import shared_of
 from scenemosaic.compositing.merge import METHODS, ORDERED, WARPS, Merge
-from scenemosaic.compositing.placing import Placement, placements
+from scenemosaic.compositing.placing import Placement, extent, placements
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning.header import Header
 from scenemosaic.planning.images import Named, check_together, computed_of, shared_metadata
 from scenemosaic.planning.looked import named
-from scenemosaic.planning.target import check_grid_options, target_grid
+from scenemosaic.planning.target import check_grid_options
 from scenemosaic.recipe_rules import LOSSY, check_choice, is_complex
 
 MAX_SOURCES: Final = 65535
 _AVERAGING: Final = ("mean", "median")
 _CLASS_WARPS: Final = ("nearest", "mode")
 _WIDE: Final = ("int64", "uint64")
+_UNIT: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ def is_ordered(options: PlanOptions) -> bool:
 
 
 def merge_images(
-    sources: Sequence[Named], options: PlanOptions, notes: list[str], grid: Grid | None = None
+    sources: Sequence[Named], options: PlanOptions, notes: list[str], grid: Grid
 ) -> Merged:
-    """What the sources make together, in the order that they were given, on ``grid`` if given.
+    """What the sources make together on ``grid``, in the plan's order.
 
     Raises InputError, naming sources, where they do not go together or the options do not
     suit them.
@@ -68,14 +69,13 @@ def merge_images(
     check_together(sources)
     image = sources[0].image
     _check_method(method, image, options, len(sources))
-    grid = grid or target_grid(sources, options, notes)
     places = [named(one.name, partial(placements, grid, one.image.grid)) for one in sources]
     touching = tuple(number for number, found in enumerate(places) if found)
-    _check_touching(sources, touching, notes)
+    _check_touching(sources, touching, grid, notes)
     warp = _warp([(sources[n], places[n]) for n in touching], image, options, notes)
     kept = [sources[number] for number in touching]
     nodata, has_mask = _holes(kept, [places[n] for n in touching], grid, options, notes)
-    merged = replace(
+    together = replace(
         image,
         grid=grid,
         nodata=nodata,
@@ -84,16 +84,19 @@ def merge_images(
         metadata=shared_metadata(kept, notes),
         computed=computed_of(kept),
     )
-    if method == "count":
-        merged = _counted(merged)
+    merged = _described(_counted(together) if method == "count" else together)
+    return Merged(merged, Merge(shared_of(merged.metadata), method, warp), touching)
+
+
+def _described(image: Header) -> Header:
+    """The image with its own grid and nodata in its metadata."""
     metadata = replace(
-        merged.metadata,
-        crs_wkt=grid.crs_wkt,
-        transform=grid.transform,
-        nodata=None if merged.nodata is None else float(merged.nodata),
+        image.metadata,
+        crs_wkt=image.grid.crs_wkt,
+        transform=image.grid.transform,
+        nodata=None if image.nodata is None else float(image.nodata),
     )
-    merge = Merge(shared_of(metadata), method, warp)
-    return Merged(replace(merged, metadata=metadata), merge, touching)
+    return replace(image, metadata=metadata)
 
 
 def _check_method(method: str, image: Header, options: PlanOptions, count: int) -> None:
@@ -108,11 +111,15 @@ def _check_method(method: str, image: Header, options: PlanOptions, count: int) 
         raise InputError(f"a mean of {image.dtype} is not exact: take median, or --dtype float64")
 
 
-def _check_touching(sources: Sequence[Named], touching: tuple[int, ...], notes: list[str]) -> None:
+def _check_touching(
+    sources: Sequence[Named], touching: tuple[int, ...], grid: Grid, notes: list[str]
+) -> None:
     if not touching:
+        first = sources[0]
+        box = extent(_UNIT, grid.crs_wkt, first.image.grid)
         raise InputError(
-            f"no source touches the bounds, nor does {sources[0].name}: they are west,south,"
-            "east,north in units of the mosaic's CRS"
+            f"no source touches --bounds (west,south,east,north in the CRS's units): {first.name} "
+            f"lies at {','.join(f'{value:g}' for value in box)}"
         )
     away = [source.name for n, source in enumerate(sources) if n not in set(touching)]
     if away:

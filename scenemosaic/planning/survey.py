@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 
 from scenemosaic.canonical import encode
+from scenemosaic.compositing.points import same_crs
 from scenemosaic.discovery.given import given_sources
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
@@ -19,12 +20,12 @@ from scenemosaic.planning.images import Named
 from scenemosaic.planning.kept import check_kept
 from scenemosaic.planning.looked import Looked, check_unchanged, look, named
 from scenemosaic.planning.merging import (
-    Merged,
     is_merged,
     is_ordered,
     merge_images,
 )
 from scenemosaic.planning.span import span_of
+from scenemosaic.planning.target import target_grid
 from scenemosaic.words import counted
 
 A = TypeVar("A")
@@ -49,9 +50,7 @@ def plan_scene(sources: Sequence[str], options: PlanOptions) -> tuple[Plan, tupl
     return scene.plan, scene.locations
 
 
-def survey(
-    sources: Sequence[str], options: PlanOptions, grid: Grid | None = None
-) -> PlannedScene:
+def survey(sources: Sequence[str], options: PlanOptions, grid: Grid | None = None) -> PlannedScene:
     """Pin the sources, check their headers, decide the recipe. Reads no pixel, writes nothing.
 
     Several sources become one image on one grid; where their order does not decide pixels,
@@ -90,15 +89,15 @@ def _of_one(source: Looked, options: PlanOptions) -> PlannedScene:
     return PlannedScene(plan, (source.location,), tuple(f"{name}: {note}" for note in every))
 
 
-def _of_several(
-    looked: Sequence[Looked], options: PlanOptions, grid: Grid | None
-) -> PlannedScene:
+def _of_several(looked: Sequence[Looked], options: PlanOptions, grid: Grid | None) -> PlannedScene:
     notes = _notes_of(looked)
-    sources = _distinct(looked, notes)
-    merged = merge_images([Named(one.name, one.image) for one in sources], options, notes, grid)
+    sources = _alike(_distinct(looked, notes))
+    grid = grid or target_grid(_named_images(sources), options, notes)
+    sources = _in_order(sources, options)
+    merged = merge_images(_named_images(sources), options, notes, grid)
     recipe = named(_MOSAIC, lambda: decide(merged.image, options, notes, merged.merge))
     named(_MOSAIC, lambda: check_kept(merged.image.metadata, recipe))
-    kept = _in_order(sources, merged, options)
+    kept = [sources[number] for number in merged.touching]
     start, time, time_source = span_of([one.taken for one in kept], notes)
     plan = Plan(
         tuple(one.pin for one in kept),
@@ -133,8 +132,26 @@ def _distinct(looked: Sequence[Looked], notes: list[str]) -> list[Looked]:
     return sources
 
 
-def _in_order(sources: Sequence[Looked], merged: Merged, options: PlanOptions) -> list[Looked]:
-    kept = [sources[number] for number in merged.touching]
+def _alike(sources: Sequence[Looked]) -> list[Looked]:
+    """The sources with one spelling of each CRS: files name the same one in many ways."""
+    spellings: list[str] = []
+    alike = []
+    for one in sources:
+        grid = one.image.grid
+        wkt = next((wkt for wkt in spellings if same_crs(wkt, grid.crs_wkt)), None)
+        if wkt is None:
+            spellings.append(wkt := grid.crs_wkt)
+        image = replace(one.image, grid=replace(grid, crs_wkt=wkt))
+        alike.append(one if wkt == grid.crs_wkt else replace(one, image=image))
+    return alike
+
+
+def _in_order(sources: Sequence[Looked], options: PlanOptions) -> list[Looked]:
+    """As they were given where that decides pixels."""
     if is_ordered(options):
-        return kept
-    return sorted(kept, key=lambda one: encode(one.pin.to_json()))
+        return list(sources)
+    return sorted(sources, key=lambda one: encode(one.pin.to_json()))
+
+
+def _named_images(sources: Sequence[Looked]) -> list[Named]:
+    return [Named(one.name, one.image) for one in sources]

@@ -10,7 +10,7 @@ import numpy as np
 from rasterio.crs import CRS
 
 from scenemosaic.compositing.placing import aligned_offset, diagonal, extent, is_torn
-from scenemosaic.compositing.points import shifted, turn_of
+from scenemosaic.compositing.points import same_crs, shifted, turn_of
 from scenemosaic.crs_text import code_or_wkt, normal_wkt, wkt_of
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Affine6, Grid
@@ -50,8 +50,8 @@ def check_grid_options(options: PlanOptions) -> None:
 def target_grid(sources: Sequence[Named], options: PlanOptions, notes: list[str]) -> Grid:
     """The mosaic's grid: as asked for, else the first source's lattice around all sources.
 
-    Bounds are moved outwards to whole pixels. Where CRS and resolution are the first
-    source's, so is the lattice, and it is copied pixel by pixel; else pixels begin at
+    Bounds are moved outwards to whole pixels. Where CRS and resolution are those of a
+    source, so is the lattice, and it is copied pixel by pixel; else pixels begin at
     multiples of the resolution.
     """
     grids = [source.image.grid for source in sources]
@@ -64,17 +64,20 @@ def target_grid(sources: Sequence[Named], options: PlanOptions, notes: list[str]
 def _lattice(sources: Sequence[Grid], options: PlanOptions, notes: list[str]) -> _Lattice:
     first = sources[0]
     crs = first.crs_wkt if options.crs is None else _asked_crs(options.crs)
+    crs = next((one.crs_wkt for one in sources if same_crs(one.crs_wkt, crs)), crs)
     if options.crs is None and len({source.crs_wkt for source in sources}) > 1:
         notes.append(
             f"the sources have several CRSs: the first one's, {_name(crs)}, is taken (--crs "
             "chooses another)"
         )
-    alone = crs == first.crs_wkt and options.resolution is None and options.bounds is None
-    if alone and all(_on(first, source) for source in sources):
-        return _Lattice(crs, first.transform)
-    x, y = _pixel_size(first, crs, options, notes)
-    if crs == first.crs_wkt and (x, y) == _size_of(first):
-        return _Lattice(crs, first.transform)
+    within = [source for source in sources if source.crs_wkt == crs]
+    plain = crs == first.crs_wkt and options.resolution is None and options.bounds is None
+    if plain and all(_on(first, source) for source in sources):
+        return _Lattice(crs, _anchor(first, sources))
+    x, y = _pixel_size(first, within, crs, options, notes)
+    like = next((source for source in within if _size_of(source) == (x, y)), None)
+    if like is not None:
+        return _Lattice(crs, _anchor(like, within))
     return _Lattice(crs, (x, 0.0, 0.0, 0.0, -y, 0.0))
 
 
@@ -96,6 +99,18 @@ def _on(first: Grid, source: Grid) -> bool:
     return same and aligned_offset(first.transform, source) is not None
 
 
+def _anchor(first: Grid, sources: Sequence[Grid]) -> Affine6:
+    """The transform of the first of all pixels on the lattice: to the last bit the same, in
+    whichever order the sources come."""
+    on = [source for source in sources if source is first or _on(first, source)]
+    return min((_place(first, source), source.transform) for source in on)[1]
+
+
+def _place(first: Grid, source: Grid) -> tuple[int, int]:
+    place = aligned_offset(first.transform, source)
+    return (0, 0) if place is None else place
+
+
 def _size_of(grid: Grid) -> tuple[float, float] | None:
     """The pixel's width and height where its sides follow the axes."""
     a, b, _c, d, e, _f = grid.transform
@@ -103,14 +118,15 @@ def _size_of(grid: Grid) -> tuple[float, float] | None:
 
 
 def _pixel_size(
-    first: Grid, crs: str, options: PlanOptions, notes: list[str]
+    first: Grid, within: Sequence[Grid], crs: str, options: PlanOptions, notes: list[str]
 ) -> tuple[float, float]:
+    """As asked for, else that of the first source in the mosaic's CRS, else what suits."""
     if options.resolution is not None:
         return options.resolution[0], options.resolution[-1]
-    own = _size_of(first)
-    if crs == first.crs_wkt:
-        a, b, _c, d, e, _f = first.transform
-        return own or (_rounded(math.hypot(a, d)), _rounded(math.hypot(b, e)))
+    if within:
+        a, b, _c, d, e, _f = within[0].transform
+        turned = _rounded(math.hypot(a, d)), _rounded(math.hypot(b, e))
+        return _size_of(within[0]) or turned
     size = _suggested(first, crs)
     notes.append(
         f"pixels of {size:g} in {_name(crs)} suit the first source (--resolution chooses others)"

@@ -62,9 +62,6 @@ def _differing(one: Recipe, other: Recipe) -> list[str]:
 
 def is_same(new: Plan, old: Plan, window: Window) -> bool:
     """Whether a window is made of the same sources in both jobs, whose recipes are the same."""
-    # What a mask hides is kept of a single source, and of several it is not.
-    if new.recipe.has_mask and (len(new.sources) == 1) != (len(old.sources) == 1):
-        return False
     read = read_box(window, new.recipe)
     box = Box(read.y0, read.x0, read.y1, read.x1)
     return _sources(new, box) == _sources(old, box)

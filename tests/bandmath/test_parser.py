@@ -145,6 +145,19 @@ def test_it_has_bounds() -> None:
             parse(text)
 
 
+def test_chains_in_chains_do_not_grow_without_end() -> None:
+    text = "b1"
+    for _ in range(60):
+        text = f"b1<({text})<b1"
+    with pytest.raises(InputError, match="too long once its chains are written out"):
+        parse(text)
+
+
+def test_what_is_written_out_has_bounds_too() -> None:
+    with pytest.raises(InputError, match="once it is written out, more than 4000"):
+        canonical(",".join(["b1+b1+b1+b1+b1"] * 250))
+
+
 def test_an_image_of_one_number_is_no_image() -> None:
     with pytest.raises(InputError, match="'1 \\+ 2' names no band"):
         canonical("b1, 1+2")

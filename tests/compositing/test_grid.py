@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import rasterio
+from rasterio.crs import CRS
 from rasterio.transform import Affine
 
 from scenemosaic.errors import InputError
+from scenemosaic.planning import survey
+from scenemosaic.repair.sources import options_of
 from tests.compositing.scenes import Mosaic, make, mosaic, waves
 from tests.plan.rasters import write_raster
 
@@ -164,7 +167,7 @@ def test_a_pole(tmp_path: Path) -> None:
         ({"bounds": (1.0, 2.0, 3.0)}, "west,south,east,north"),
         ({"bounds": (1.0, 2.0, 3.0, 2.0)}, "no area"),
         ({"bounds": (3.0, 1.0, 1.0, 2.0)}, "west behind their east"),
-        ({"bounds": (1e6, 1e6, 2e6, 2e6)}, "touches the bounds"),
+        ({"bounds": (1e6, 1e6, 2e6, 2e6)}, "lies at 15,-1155,1515,45"),
         ({"method": "best"}, "--method must be one of"),
         ({"warp_resampling": "gauss"}, "--warp-resampling must be one of"),
         ({"resolution": (1e-6,)}, "too"),
@@ -224,3 +227,47 @@ def test_methods_and_kernels_that_do_not_suit(
 ) -> None:
     source = make(tmp_path / "a.tif", np.ones((1, 8, 8), dtype))
     assert words in refused([source], **options)
+
+
+def test_one_crs_by_two_names_is_one(tmp_path: Path) -> None:
+    pixels = waves(20, 40).astype("uint16")
+    wkt = CRS.from_string("+proj=laea +lat_0=50 +lon_0=10 +datum=WGS84").to_wkt()
+    named = wkt.replace('PROJCS["unknown"', 'PROJCS["Lambert of our own"')
+    assert named != wkt
+    one = make(tmp_path / "a.tif", pixels[:, :, :20], crs=wkt)
+    two = make(tmp_path / "b.tif", pixels[:, :, 20:], (0, 20), crs=named)
+    made = mosaic([one, two])
+    assert not any("CRS" in note or "resampled" in note for note in made.notes)
+    assert np.array_equal(made.pixels(), pixels)
+    assert np.array_equal(mosaic([two, one], crs=wkt).pixels(), pixels)
+
+
+def test_the_lattice_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
+    """In whichever order sources come, also where their origins are no round numbers."""
+    numbers = np.arange(8 * 30, dtype="uint8").reshape(1, 8, 30)
+    lattice = {"size": 0.1, "origin": (7.3, 50.7), "crs": "EPSG:4326"}
+    sources = [
+        make(tmp_path / f"{x}.tif", numbers[:, :, x : x + 10], (0, x), **lattice)
+        for x in (0, 10, 20)
+    ]
+    orders = [sources, sources[::-1], [sources[1], sources[0], sources[2]]]
+    jobs = {mosaic(order, method="max").plan.job_id for order in orders}
+    assert len(jobs) == 1
+    grids = {mosaic(order).plan.recipe.grid for order in orders}
+    assert len(grids) == 1
+
+
+def test_the_lattice_of_any_source_in_the_mosaics_crs(tmp_path: Path, plain: str) -> None:
+    other = make(
+        tmp_path / "other.tif",
+        waves(40, 50).astype("uint16"),
+        size=30.0,
+        origin=(-500_000.0, 0.0),
+        crs="EPSG:32632",
+    )
+    made = mosaic([other, plain], crs="EPSG:32631")
+    assert made.plan.recipe.grid.transform[:2] == (30.0, 0.0)
+    assert (made.plan.recipe.grid.transform[2] - 15) % 30 == 0
+    asked = mosaic([plain, other], method="mean")
+    again = survey(asked.locations, options_of(asked.plan)).plan
+    assert again.job_id == asked.plan.job_id

@@ -63,12 +63,11 @@ def test_a_scene_in_two_zones(scenes_dir: Path, tmp_path: Path) -> None:
     whole = made.pixels()
     assert np.array_equal(made.pixels(512), whole)
     grid = made.plan.recipe.grid
-    row, col = (
-        round((grid.transform[5] - lattice.f) / 30),
-        round((lattice.c - grid.transform[2]) / 30),
-    )
+    row = round((grid.transform[5] - lattice.f) / 30)
+    col = round((lattice.c - grid.transform[2]) / 30)
     here = whole[0, row : row + 1000, col : col + 1500].astype(float)
-    assert np.array_equal(here[:, :900], pixels[0, :, :900])
+    seen = pixels[0, :, :900] != 0
+    assert np.array_equal(here[:, :900][seen], pixels[0, :, :900][seen])
     known = (here != 0) & (pixels[0] != 0)
     off = np.abs(here - pixels[0])[known]
     assert off.mean() < 0.02 * pixels[0][known].std()

@@ -1,0 +1,1 @@
+"""The documents: their commands run, their pages build, their reference is complete."""

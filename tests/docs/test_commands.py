@@ -47,6 +47,7 @@ def test_no_page_is_left_out() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_every_command(opened: Open, tmp_path: Path) -> None:
     """One test, since they share what takes longest: Prefect's server."""
     person = opened("home")

@@ -1,6 +1,8 @@
 """Which engine there is to be had, and what it says where there is none."""
 
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from flows.engines import Engine, EngineName
 from flows.limits import default_workers, limits_of
 from scenemosaic import errors
 from scenemosaic.errors import InputError, SceneMosaicError
+from tests.flows.serving import environment
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
@@ -54,3 +57,16 @@ def test_every_error_comes_back_from_another_process() -> None:
         error = pickle.loads(pickle.dumps(kind("what happened")))
         assert type(error) is kind
         assert str(error) == "what happened"
+
+
+def test_a_worker_that_loads_the_task_finds_credentials_by_their_names() -> None:
+    said = "import tasks.commit_windows; from scenemosaic import access; print(*access._resolvers)"
+    done = subprocess.run(
+        [sys.executable, "-c", said],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    assert "aws-credentials" in done.stdout.split()

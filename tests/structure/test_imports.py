@@ -41,7 +41,7 @@ ONLY_IN = {
     "scenemosaic.manifests.dynamodb": ("scenemosaic.manifests.",),
 }
 # Users install these extras for what needs them.
-EXTRAS = ("azure", "azure-blocks", "gcs", "gcs-blocks", "postgresql", "stac")
+EXTRAS = ("azure", "azure-blocks", "gcs", "gcs-blocks", "postgresql", "stac", "dask", "ray")
 # A library that another one brings and shows in its own interface.
 COMES_WITH = {
     "botocore": "boto3",
