@@ -9,6 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import rasterio
+from rasterio.warp import transform
 
 from scenemosaic import job, keys, sources
 from scenemosaic.errors import InputError, SourceReadError
@@ -22,6 +23,7 @@ from scenemosaic.windows import make_tile
 from tests.compositing.scenes import Pixels, make, waves
 from tests.jobs.conftest import local_place
 from tests.jobs.places import MakePlace
+from tests.mosaic.pictures import levels_of
 from tests.repair.made import MAKER, WINDOW, Made
 from tests.validators import assert_valid_cog
 
@@ -208,3 +210,31 @@ def test_a_window_names_itself_where_a_source_does_not_decode(quilt: MakeQuilt) 
     with pytest.raises(SourceReadError) as caught:
         make_tile(made.spec, window)
     assert given[0] in str(caught.value)
+
+
+def test_two_zones_by_windows_of_512_and_2048(local_place: MakePlace, tmp_path: Path) -> None:
+    """Whole mosaics of overlapping scenes of two UTM zones: every level is the same."""
+    x, y = transform("EPSG:32632", "EPSG:32631", [300_000], [5_000_000])
+    origin = (round(x[0], -1) - 12_000, round(y[0], -1) + 900)
+    given = [
+        make(tmp_path / "west.tif", waves(1300, 1500).astype("uint16"), origin=origin, nodata=0),
+        make(tmp_path / "east.tif", waves(1200, 1250, seed=5).astype("uint16"),
+             origin=(300_000.0, 5_000_000.0), nodata=0, crs="EPSG:32632"),
+    ]  # fmt: skip
+    mosaics = []
+    for window in (512, 2048):
+        place = local_place()
+        options = PlanOptions(window=window, block_size=256, method="mean")
+        spec = job.plan_job(given, place.root, place.manifest, options)
+        assert max(spec.plan.recipe.grid.width, spec.plan.recipe.grid.height) > 2048
+        job.prepare(spec)
+        job.commit_windows(spec, job.missing_windows(spec), MAKER)
+        job.assemble(spec, MAKER)
+        mosaics.append(
+            levels_of(Made(place, spec, tmp_path).path(keys.mosaic_key(spec.plan.job_id)))
+        )
+    one, other = mosaics
+    assert (one[0][1] > 0).mean() > 0.5
+    for (pixels, mask), (others, bits) in zip(one, other, strict=True):
+        assert np.array_equal(pixels, others)
+        assert np.array_equal(mask, bits)
