@@ -20,7 +20,6 @@ from bench.simulation.run import Result, simulate
 BASE = Parameters()
 BUSY: Mapping[str, Any] = {
     "window_s": 0.05,
-    "in_order": False,
     "table_units_per_s": 40_000.0,
 }
 SCENARIOS: Sequence[Mapping[str, Any]] = (
@@ -37,7 +36,8 @@ SCENARIOS: Sequence[Mapping[str, Any]] = (
     {"window_s": 1.0},
     {"window_s": 0.2},
     {"window_s": 0.2, "row_units": 4},
-    {"window_s": 0.2, "in_order": False},
+    {"window_s": 0.2, "in_order": True},
+    {"window_s": 0.2, "row_units": 4, "in_order": True},
     BUSY,
     {**BUSY, "prefixes": 4},
 )

@@ -1,10 +1,12 @@
 """How many windows a task run handles. Pure; decides cost, never pixels."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from scenemosaic.errors import InputError
 from scenemosaic.grid import ceil_div
+from scenemosaic.keys import WINDOWS_PER_SHARD
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES
 
@@ -67,6 +69,14 @@ def check_size(size: int) -> int:
 
 
 def split(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    """``numbers`` in their order, in batches of ``size``; the last may be smaller."""
+    """Ascending ``numbers`` in batches of ``size`` neighbours; the last may be smaller.
+
+    Batches of all manifest partitions come in turn, so that workers write to several at
+    once: DynamoDB takes 1,000 write units a second of each.
+    """
     starts = range(0, len(numbers), check_size(size))
-    return [tuple(numbers[start : start + size]) for start in starts]
+    shards: dict[int, list[tuple[int, ...]]] = {}
+    for batch in (tuple(numbers[start : start + size]) for start in starts):
+        shards.setdefault(batch[0] // WINDOWS_PER_SHARD, []).append(batch)
+    turns = zip_longest(*shards.values())
+    return [batch for turn in turns for batch in turn if batch is not None]

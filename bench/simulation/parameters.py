@@ -21,7 +21,7 @@ class Parameters:
     workers: int = 1_000
     windows: int = 40_000
     batch: int = 10  # windows that are delivered together
-    in_order: bool = True  # as the product hands them out; else shuffled over all shards
+    in_order: bool = False  # as they are numbered; else dealt over all shards, as the product does
     window_s: float = 4.0  # to read and encode a window: median, log-normal
     window_sigma: float = 0.3
     # What goes wrong.

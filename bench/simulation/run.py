@@ -7,6 +7,7 @@ from bench.simulation.assembly import Assembler, Claim
 from bench.simulation.parameters import Parameters
 from bench.simulation.services import World
 from bench.simulation.workers import Worker
+from flows.batches import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class Result:
 def simulate(given: Parameters) -> Result:
     """Everything until nothing is left to happen; the same for the same parameters."""
     world, claim = World(given), Claim()
-    world.queue.extend(range((given.windows - 1) // given.batch + 1))
-    if not given.in_order:
-        world.chance.shuffle(world.queue)
+    batches = range((given.windows - 1) // given.batch + 1)
+    dealt = split(range(given.windows), given.batch)
+    world.queue.extend(batches if given.in_order else (one[0] // given.batch for one in dealt))
     world.at_last_row += [Assembler(world, claim).live() for _ in range(given.assemblers)]
     for _ in range(given.workers):
         world.clock.start(Worker(world).live())

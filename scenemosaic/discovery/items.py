@@ -17,8 +17,16 @@ from scenemosaic.item_facts import ItemFacts
 from scenemosaic.locations import canonical_location, is_local
 
 _RASTERS: Final = ("image/tiff", "image/jp2", "image/vnd.stac.geotiff")
-# What pystac raises for what is no item.
-_UNUSABLE: Final = (STACError, STACTypeError, KeyError, TypeError, ValueError, AttributeError)
+# What pystac raises for what is no item, and json for what is nested without end.
+UNUSABLE: Final = (
+    STACError,
+    STACTypeError,
+    KeyError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RecursionError,
+)
 _GONE: Final = range(400, 500)
 _TOO_MANY: Final = 429
 _SHOWN: Final = 200
@@ -54,7 +62,7 @@ def scene_of(offer: Offer, asset: str | None, is_wanted: Callable[[Item], bool])
         return _refused(offer, f"the item cannot be read: its place answered {status}")
     except (requests.ConnectionError, requests.Timeout):
         raise
-    except (*_UNUSABLE, OSError) as error:  # a link that leads nowhere
+    except (*UNUSABLE, OSError) as error:  # a link that leads nowhere
         return _refused(offer, f"it is no STAC item ({type(error).__name__}: {error!s:.200})")
 
 

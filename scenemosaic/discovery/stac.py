@@ -16,7 +16,7 @@ from pystac_client.stac_api_io import StacApiIO
 
 from scenemosaic.byte_ranges import read_whole
 from scenemosaic.discovery.found import Found
-from scenemosaic.discovery.items import Offer, item_name, scene_of, span
+from scenemosaic.discovery.items import UNUSABLE, Offer, item_name, scene_of, span
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.locations import canonical_location, is_http, is_s3, is_stac, public_uri
 from scenemosaic.pins import check_readable
@@ -62,7 +62,7 @@ def search(wanted: Search) -> Iterator[Found]:
         raise TransientStoreError(f"{named} gave no answer ({type(error).__name__})") from None
     except APIError as error:
         raise _refused(named, error) from None
-    except (STACError, STACTypeError, KeyError, TypeError, ValueError, OSError) as error:
+    except (*UNUSABLE, OSError) as error:
         raise InputError(f"{named} cannot be read as STAC: {error}") from error
 
 
