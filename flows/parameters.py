@@ -77,9 +77,7 @@ WindowsPerTask = Annotated[
 JobId = Annotated[
     str, Field(pattern=r"^[0-9a-f]{32}$", examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"])
 ]
-ReusedJob = Annotated[
-    JobId | None, Field(examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"]), LeftOut()
-]
+ReusedJob = Annotated[JobId | None, Field(examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"]), LeftOut()]
 WindowName = Annotated[str, Field(pattern=r"^[0-9]{4,}_[0-9]{4,}$")]
 Windows = Annotated[
     Annotated[list[WindowName], Field(max_length=10_000)] | None,

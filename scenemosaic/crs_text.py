@@ -4,12 +4,20 @@ WKT text changes between PROJ releases, codes don't: with a code in the plan,
 two installations give one scene the same job ID.
 """
 
+import re
 from functools import lru_cache
+from typing import Final
 
+import rasterio
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
 from scenemosaic.errors import InputError
+
+# GDAL takes files and URLs, too: it would read them.
+_CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*:[A-Za-z0-9_]+(\+[0-9]+)?")
+_PROJ: Final = re.compile(r"\+proj=[^/\\@]*")
+_WKT: Final = re.compile(r"\s*[A-Za-z_]+\s*\[")
 
 
 @lru_cache(maxsize=64)
@@ -39,7 +47,10 @@ def _code(crs: CRS) -> str | None:
 
 
 def _parse(text: str) -> CRS:
+    if not (_CODE.fullmatch(text) or _PROJ.fullmatch(text) or _WKT.match(text)):
+        raise InputError(f"not a CRS: {text:.120}: give a code such as EPSG:32632, or WKT")
     try:
-        return CRS.from_string(text)
-    except CRSError as error:
+        with rasterio.Env():  # else GDAL says it on stderr, too
+            return CRS.from_string(text)
+    except (CRSError, ValueError, OverflowError) as error:  # EPSG:x is no number
         raise InputError(f"not a CRS: {text:.120}: {error}") from error

@@ -1,6 +1,7 @@
 """Loaded by each worker process of a Dask cluster of our own, before its first batch."""
 
 import atexit
+import logging
 import os
 import signal
 import threading
@@ -13,8 +14,9 @@ def dask_setup(worker: object) -> None:
 
     To take the interpreter down takes seconds, after which Dask kills it, with a warning. What
     Prefect sends at its end is registered later than this, so it is sent before. Ctrl-C is for
-    the command, which ends its cluster itself.
+    the command, which ends its cluster itself; that the scheduler is gone first is no error.
     """
+    logging.getLogger("distributed.worker").setLevel(logging.CRITICAL)
     one_thread_each()
     atexit.register(os._exit, 0)
     if threading.current_thread() is threading.main_thread():

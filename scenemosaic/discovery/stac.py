@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import requests
-from pystac import Catalog, Item, Link, STACError, STACTypeError
+from pystac import Catalog, Item, Link
 from pystac_client import Client
 from pystac_client.exceptions import APIError
 from pystac_client.stac_api_io import StacApiIO

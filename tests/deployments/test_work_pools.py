@@ -3,7 +3,6 @@
 No image is built here, and no container or ECS task is started.
 """
 
-import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from prefect.utilities.templating import apply_values
 from prefect_aws.workers.ecs_worker import ECSJobConfiguration, ECSWorker
 
 from deployments import resources
@@ -80,8 +80,10 @@ def test_runs_have_what_prefect_yaml_gives_them(kind: str) -> None:
 
 
 def test_ecs_takes_the_template() -> None:
-    given = {"memory": 8192}
-    made = asyncio.run(ECSJobConfiguration.from_template_and_values(template("ecs"), given))
+    defaults = {n: v["default"] for n, v in properties(template("ecs")).items() if "default" in v}
+    values = {name: value for name, value in defaults.items() if value is not None}
+    filled = apply_values(template("ecs")["job_configuration"], values | {"memory": 8192})
+    made = ECSJobConfiguration.model_validate(filled)
     assert made.task_definition["memory"] == 8192
     assert made.task_definition["cpu"] == 2048
     assert made.task_definition["containerDefinitions"][0]["image"].startswith("scenemosaic:")

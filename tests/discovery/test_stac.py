@@ -146,7 +146,19 @@ def test_a_catalog_s_broken_item_stops_no_other(tmp_path: Path) -> None:
         assert f"{name}.json" in one.refused
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"type": "Feature"}', '{"type": "Polygon"}'])
+NO_STAC = (
+    "",
+    "[]",
+    '{"type": "Feature"}',
+    '{"type": "Polygon"}',
+    "[" * 100_000,
+    json.dumps(item("bad").to_dict() | {"properties": None}),
+    json.dumps(item("bad").to_dict() | {"assets": [1]}),
+    json.dumps(item("bad").to_dict() | {"assets": {"visual": "a.tif"}}),
+)
+
+
+@pytest.mark.parametrize("text", NO_STAC, ids=range(len(NO_STAC)))
 def test_what_is_no_stac_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(InputError, match=r"x\.json"):

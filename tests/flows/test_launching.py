@@ -20,6 +20,7 @@ from flows.scene_jobs import SceneJob, plan_found
 from flows.server import PrefectUnavailable
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
+from scenemosaic.item_facts import ItemFacts
 from scenemosaic.places import place_at
 from tests.flows.scenes import BLOCK, WINDOW
 
@@ -114,7 +115,7 @@ def test_parameters_make_the_planned_job(launch: Launch, job: SceneJob, scene: P
 
 
 def test_a_day_that_a_stac_item_knows_is_told(scene: Path, tmp_path: Path) -> None:
-    found = Found(str(scene), "", "", "2024-05-01T10:20:30Z")
+    found = Found(str(scene), "", "", ItemFacts("one", "2024-05-01T10:20:30Z"))
     place = place_at(str(tmp_path / "root"))
     dated = plan_found(found, place, OPTIONS)
     assert dated.spec.plan.datetime == "2024-05-01T12:00:00Z"

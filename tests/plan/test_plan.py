@@ -276,3 +276,14 @@ def test_times_are_utc() -> None:
     assert utc_datetime("2024-05-01T12:00:00.5Z") == "2024-05-01T12:00:00.500000Z"
     with pytest.raises(InputError):
         utc_datetime("0001-01-01T00:00:00+14:00")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://127.0.0.1:9/x", "/etc/passwd", "x.prj", "+proj=longlat +nadgrids=/a", "EPSG:1;2", ""],
+)
+def test_a_crs_is_a_code_or_wkt_and_no_place_to_read(text: str) -> None:
+    with pytest.raises(InputError, match="give a code"):
+        wkt_of(text)
+    with pytest.raises(InputError, match="not a CRS"):
+        wkt_of("EPSG:1e5")

@@ -15,7 +15,6 @@ from tests.validators import assert_valid_cog
 from tests.verification.conftest import Finish
 from tests.verification.damage import ME, NUMBER, Damage
 
-
 UNSEEDED = 2
 
 
