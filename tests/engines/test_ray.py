@@ -1,5 +1,6 @@
 """The same flow on Ray, as people run it."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from tests.flows.scenes import BLOCK, WINDOW
 from tests.flows.serving import run_command
 from tests.recovery.gate import until
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.version_info >= (3, 14), reason="Ray has no wheels for it"),
+]
 
 
 def test_the_same_job_and_pixels_and_nothing_left(scene: Path, tmp_path: Path, api: str) -> None:
