@@ -102,7 +102,8 @@ class _Left:
 
     def _other(self, near: JobSpec, pins: Sequence[Any]) -> InputError:
         theirs = [pin.to_json() for pin in near.plan.sources]
-        if pins and theirs != pins:
+        # In another order they are the same sources: --method max, say, has them sorted.
+        if pins and sorted(map(_spelled, theirs)) != sorted(map(_spelled, pins)):
             return SourceChanged(
                 f"{self.uri} cannot be planned again: job {self.job_id} is of {_spelled(pins)}, "
                 f"and these sources are {_spelled(theirs)}, which makes job "
@@ -171,7 +172,7 @@ def _dated(plan: Plan, item: Any) -> Plan:
         return plan
 
 
-def _spelled(pins: Sequence[Any]) -> str:
+def _spelled(pins: Any) -> str:
     return json.dumps(pins, sort_keys=True)
 
 

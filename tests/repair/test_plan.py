@@ -20,6 +20,8 @@ from scenemosaic.repair.plan_again import options_shown, plan_like
 from scenemosaic.stores.port import Store
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.verification.verify import verify
+from tests.compositing.scenes import make as made_scene
+from tests.compositing.scenes import waves
 from tests.faults.stores import InterveningStore
 from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace
@@ -118,6 +120,26 @@ def test_options_that_nothing_shows_are_refused(local_job: Made) -> None:
         load(local_job, str(local_job.scene))
     assert caught.value.exit_code == 2
     assert local_job.place.versions() == before
+
+
+def test_the_same_sources_in_another_order_are_no_others(
+    local_place: MakePlace, tmp_path: Path
+) -> None:
+    place = local_place()
+    sources = [
+        made_scene(tmp_path / f"{n}.tif", waves(32, 32, seed=n).astype("uint16"), (0, 32 * n))
+        for n in range(3)
+    ]
+    spec = job.plan_job(sources, place.root, place.manifest, PlanOptions(method="max"))
+    job.prepare(spec)
+    job.publish_plan(spec, MAKER)
+    job.commit_windows(spec, job.missing_windows(spec), MAKER)
+    job.assemble(spec, MAKER)
+    made = Made(place, spec, tmp_path)
+    lose(made, "gone")
+    for given in (sources, sources[::-1]):
+        with pytest.raises(InputError, match="was asked for otherwise"):
+            load(made, *given)
 
 
 def test_a_job_that_never_was_is_not_made(local_job: Made) -> None:
