@@ -19,7 +19,7 @@ from scenemosaic.preflight.quick import check_manifest, check_store
 from scenemosaic.publish import MosaicResult, assemble
 from scenemosaic.published import result, standing
 from scenemosaic.reading_env import reading_as
-from scenemosaic.reuse.likeness import check_likeness, options_like
+from scenemosaic.reuse.likeness import asks_for_grid, check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stored_plan import read_plan
 from scenemosaic.stores.port import Body, IfAbsent
@@ -64,10 +64,12 @@ def plan_job(
 def plan_at(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSpec:
     """The same for a place that says how store and manifest are reached."""
     old = None if options.reuse is None else read_plan(place, options.reuse)
+    grid = None
     if old is not None:
+        grid = None if asks_for_grid(options) else old.recipe.grid
         options = options_like(old, options)
     with reading_as(place.store):
-        scene = survey(sources, options, None if old is None else old.recipe.grid)
+        scene = survey(sources, options, grid)
     for note in scene.notes:
         _log.warning("%s", note)
     if old is not None:

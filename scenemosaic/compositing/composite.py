@@ -14,7 +14,7 @@ from scenemosaic.compositing.layers import Located, alpha_of, read_layer
 from scenemosaic.compositing.merge import Merge
 from scenemosaic.compositing.methods import method_of
 from scenemosaic.compositing.placing import Placement, placements
-from scenemosaic.errors import InputError
+from scenemosaic.errors import ComputationError, InputError
 from scenemosaic.grid import Window
 from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
@@ -58,7 +58,8 @@ def touching(plan: Plan, box: Box) -> tuple[int, ...]:
 def composite(plan: Plan, locations: tuple[str, ...], window: Window) -> Composite:
     """The pixels of a box of the mosaic, which ``window`` is.
 
-    Raises SourceReadError where one of the sources that are needed does not decode there.
+    Raises SourceReadError where one of the sources that are needed does not decode there,
+    ComputationError where a pixel has no value, and the mosaic cannot say so.
     """
     box = Box(window.y0, window.x0, window.y1, window.x1)
     recipe, read = plan.recipe, set[int]()
@@ -77,8 +78,19 @@ def composite(plan: Plan, locations: tuple[str, ...], window: Window) -> Composi
             if layer is not None:
                 method.add(layer)
         pixels[:, *inside], known[:, *inside] = method.result()
+    if not known.all() and not _can_be_empty(recipe):
+        raise ComputationError(
+            f"window {window.name}: a pixel has no value (not a number, or a division by zero, "
+            "say), and the mosaic has no nodata to say so: give --nodata"
+        )
     pixels, mask = _settled(pixels, known, recipe)
     return Composite(pixels, mask, tuple(sorted(read)))
+
+
+def _can_be_empty(recipe: Recipe) -> bool:
+    """Whether a pixel of the mosaic can say that no source has a value there."""
+    said = recipe.nodata is not None or recipe.has_mask or alpha_of(recipe) is not None
+    return said or not is_integer(recipe.dtype)
 
 
 def _merge(recipe: Recipe) -> Merge:

@@ -24,13 +24,24 @@ _NAMES: Final = {
 
 
 def options_like(old: Plan, asked: PlanOptions) -> PlanOptions:
-    """The options of an earlier job, and what was asked for beside ``reuse``."""
+    """The options of an earlier job, and what was asked for beside ``reuse``.
+
+    A grid is the earlier job's, or is asked for as a whole.
+    """
     given = {
         field.name: value
         for field in fields(PlanOptions)
         if (value := getattr(asked, field.name)) != getattr(_DEFAULTS, field.name)
     }
-    return replace(options_of(old), **given)
+    options = options_of(old)
+    if asks_for_grid(asked):
+        options = replace(options, crs=None, resolution=None, bounds=None)
+    return replace(options, **given)
+
+
+def asks_for_grid(options: PlanOptions) -> bool:
+    """Whether a grid was asked for, which then has to be the earlier job's."""
+    return any(one is not None for one in (options.crs, options.resolution, options.bounds))
 
 
 def check_likeness(new: Plan, old: Plan) -> None:
@@ -54,10 +65,20 @@ def check_likeness(new: Plan, old: Plan) -> None:
 
 
 def _differing(one: Recipe, other: Recipe) -> list[str]:
-    ours, theirs = one.to_json(), other.to_json()
+    ours, theirs = one.to_json(), _warped_as(one, other).to_json()
     names = sorted({*ours, *theirs})
     wrong = [name for name in names if ours.get(name) != theirs.get(name)]
     return [_NAMES.get(name, name.replace("_", " ")) for name in wrong]
+
+
+def _warped_as(one: Recipe, other: Recipe) -> Recipe:
+    """``other``, whose kernel does not matter where one of them has no source off its grid.
+
+    Windows of the same sources have none then.
+    """
+    if one.merge is None or other.merge is None or None not in (one.merge.warp, other.merge.warp):
+        return other
+    return replace(other, merge=replace(other.merge, warp=one.merge.warp))
 
 
 def is_same(new: Plan, old: Plan, window: Window) -> bool:

@@ -238,3 +238,20 @@ def test_two_zones_by_windows_of_512_and_2048(local_place: MakePlace, tmp_path: 
     for (pixels, mask), (others, bits) in zip(one, other, strict=True):
         assert np.array_equal(pixels, others)
         assert np.array_equal(mask, bits)
+
+
+def test_a_pixel_without_a_value_never_becomes_zero_unsaid(
+    local_place: MakePlace, tmp_path: Path
+) -> None:
+    """Not a number in an integer mosaic that has neither nodata nor mask: the window fails."""
+    pixels = waves(64, 64).astype("float32")
+    pixels[0, 20, 20] = np.nan
+    source, place = make(tmp_path / "hole.tif", pixels), local_place()
+    bounds = (500_000.0, 4_000_000.0 - 640, 500_640.0, 4_000_000.0)
+    options = PlanOptions(window=WINDOW, block_size=WINDOW, dtype="uint16", bounds=bounds)
+    spec = job.plan_job([source], place.root, place.manifest, options)
+    job.prepare(spec)
+    (outcome,) = job.commit_windows(spec, [0], MAKER).outcomes
+    assert outcome.outcome == "failed"
+    assert outcome.error is not None
+    assert "--nodata" in outcome.error

@@ -143,6 +143,18 @@ def test_a_scene_less(country: Country) -> None:
     assert counters["reused"] == len(country.scenes) - 1
 
 
+def test_a_late_scene_off_the_grid(country: Country, tmp_path: Path) -> None:
+    """It is warped; the others lie on the grid in both jobs, and are the same."""
+    old, _ = country.first(country.scenes[:-1])
+    x, y = 500_000.0 + 3, 4_000_000.0 - 3
+    late = make(tmp_path / "off.tif", waves(50, 50).astype("uint16"), (70, 140), origin=(x, y),
+                nodata=0)  # fmt: skip
+    spec, counters = country.run([*country.scenes[:-1], late], reuse=old.plan.job_id)
+    assert spec.plan.recipe.merge is not None
+    assert spec.plan.recipe.merge.warp == "bilinear"
+    assert counters["reused"] == len(country.scenes) - 1
+
+
 def test_a_run_that_died_while_it_copied(country: Country) -> None:
     old, _ = country.first(country.scenes[:-1])
     spec = country.plan(country.scenes, reuse=old.plan.job_id)
@@ -195,6 +207,13 @@ def test_what_cannot_be_reused_is_refused_by_name(country: Country) -> None:
         country.plan(given, reuse=reuse, compress="zstd")
     with pytest.raises(InputError, match=r"another .*method"):
         country.plan(given, reuse=reuse, method="mean")
+    for grid in (
+        {"crs": "EPSG:4326"},
+        {"resolution": (20.0,)},
+        {"bounds": (499_000.0, 3_900_000.0, 501_000.0, 4_000_000.0)},
+    ):
+        with pytest.raises(InputError, match=r"--reuse .* another grid"):
+            country.plan(given, reuse=reuse, **grid)
     with pytest.raises(InputError, match="one source as it stands"):
         country.plan(given, reuse=plain.plan.job_id)
     with pytest.raises(InputError, match="holds no job"):
