@@ -7,7 +7,7 @@ from prefect.input import RunInput
 from pydantic import Field
 
 from scenemosaic.errors import NotApproved
-from scenemosaic.latest import Target
+from scenemosaic.publishing.latest import Target
 
 POLL_S = 2
 

@@ -12,13 +12,13 @@ from flows.tally import Tally
 from scenemosaic import job, keys
 from scenemosaic.commit import retrying, system_effects
 from scenemosaic.errors import ForeignObject, SceneMosaicError
-from scenemosaic.item import read_item
 from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
 from scenemosaic.places import Place
 from scenemosaic.policy.bucket import lifecycle
-from scenemosaic.publication import read_latest
-from scenemosaic.published import head
+from scenemosaic.publishing.item import read_item
+from scenemosaic.publishing.publication import read_latest
+from scenemosaic.publishing.published import head
 from scenemosaic.retry import RetryPolicy
 from scenemosaic.roots import parse_root
 from scenemosaic.session import open_session

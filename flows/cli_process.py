@@ -19,7 +19,7 @@ from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec, PlanOptions
 from scenemosaic.places import Place
-from scenemosaic.scene_time import note_of_time
+from scenemosaic.sources.scene_time import note_of_time
 from scenemosaic.trail import Trace
 
 _log = logging.getLogger(__name__)

@@ -10,12 +10,13 @@ from flows.console import Console
 from flows.redact import public_manifest
 from flows.server import PrefectUnavailable, configured_api, ensure_api
 from flows.who import operator
-from scenemosaic import job, publication
+from scenemosaic import job
 from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import Wanted
 from scenemosaic.places import Place
-from scenemosaic.publication import Publication
+from scenemosaic.publishing import publication
+from scenemosaic.publishing.publication import Publication
 
 _log = logging.getLogger(__name__)
 

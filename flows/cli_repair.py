@@ -20,7 +20,7 @@ from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.ledger.book import DEFAULT_NAME
 from scenemosaic.places import Place
-from scenemosaic.publication import read_latest
+from scenemosaic.publishing.publication import read_latest
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
 from scenemosaic.repair.restore_plan import load

@@ -1,10 +1,10 @@
 """A ledger for people and as JSON."""
 
 from scenemosaic.ages import spell_age
-from scenemosaic.latest import Latest
 from scenemosaic.ledger.state import Cleared, Entry
 from scenemosaic.ledger.survey import Survey
 from scenemosaic.ledger.text import entry_json, reservation_json, spell_time
+from scenemosaic.publishing.latest import Latest
 
 SHOWN = 10
 

@@ -17,8 +17,8 @@ from flows.recordable import LOCATION, MANIFEST
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS
 from scenemosaic.discovery.selection import Selection
 from scenemosaic.errors import InputError
-from scenemosaic.locations import is_stac
 from scenemosaic.plan import PlanOptions
+from scenemosaic.sources.locations import is_stac
 from tasks.loading import load
 
 MOST_SCENES = 10_000

@@ -12,7 +12,7 @@ from scenemosaic import keys
 from scenemosaic.commit import retrying
 from scenemosaic.grid import ceil_div
 from scenemosaic.job import JobSpec
-from scenemosaic.png import png
+from scenemosaic.publishing.png import png
 from scenemosaic.session import open_session
 
 SIDE_PX: Final = 256

@@ -4,7 +4,7 @@ from flows.report import error_json
 from scenemosaic.ledger.rules import Blocked, Exhausted
 from scenemosaic.ledger.text import reservation_json, spell_time
 from scenemosaic.mutable import STORM, SUPERSEDED
-from scenemosaic.publication import Publication
+from scenemosaic.publishing.publication import Publication
 
 
 def exit_code(found: Publication) -> int:

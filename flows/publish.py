@@ -36,9 +36,9 @@ from flows.states import error_state
 from flows.who import operator
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec
-from scenemosaic.latest import Target
 from scenemosaic.ledger.book import DEFAULT_NAME, Wanted
-from scenemosaic.publication import Publication, inspect
+from scenemosaic.publishing.latest import Target
+from scenemosaic.publishing.publication import Publication, inspect
 from tasks.publish_pointer import publish_pointer
 
 PUBLISHED_EVENT: Final = "scenemosaic.mosaic.published"

@@ -1,7 +1,7 @@
 """What may be shown, logged and kept in Prefect's records: URLs without secrets."""
 
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.locations import canonical_location, public_uri
+from scenemosaic.sources.locations import canonical_location, public_uri
 
 
 def public_manifest(url: str) -> str:

@@ -8,11 +8,11 @@ from datetime import date
 from blocks.mosaic_recipe import noon
 from flows.places import planned
 from scenemosaic.discovery.found import Found
-from scenemosaic.item_facts import ItemFacts, check_facts
 from scenemosaic.job import JobSpec
 from scenemosaic.places import Place
 from scenemosaic.plan import UNKNOWN_TIME, PlanOptions
-from scenemosaic.reading_env import reading_as
+from scenemosaic.publishing.item_facts import ItemFacts, check_facts
+from scenemosaic.sources.reading_env import reading_as
 
 _log = logging.getLogger(__name__)
 # Where a scene's own header does not say when it was taken, its STAC item knows it better.

@@ -10,17 +10,17 @@ from scenemosaic.audit import Record
 from scenemosaic.commit import commit_object, retrying
 from scenemosaic.errors import MissingSchema, OldSchema
 from scenemosaic.gaps import GapReport
-from scenemosaic.item import check_describes, read_item
 from scenemosaic.places import Place, place_at
 from scenemosaic.plan import Plan
 from scenemosaic.planning import PlanOptions, survey
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
-from scenemosaic.publish import MosaicResult, assemble
-from scenemosaic.published import result, standing
-from scenemosaic.reading_env import reading_as
+from scenemosaic.publishing.item import check_describes, read_item
+from scenemosaic.publishing.publish import MosaicResult, assemble
+from scenemosaic.publishing.published import result, standing
 from scenemosaic.reuse.likeness import asks_for_grid, check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
+from scenemosaic.sources.reading_env import reading_as
 from scenemosaic.stored_plan import read_plan
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.trail import Trace, trail

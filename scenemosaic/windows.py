@@ -19,15 +19,15 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.metrics import count_outcomes
 from scenemosaic.outcome import OF_WINDOWS
-from scenemosaic.pins import verify_pin
 from scenemosaic.plan import Pin
-from scenemosaic.reading_env import reading_as
 from scenemosaic.recipe import Recipe
 from scenemosaic.reuse.copying import copy_tile
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.software import software_versions
-from scenemosaic.source_bands import described_metadata, read_computed
-from scenemosaic.sources import apply_metadata
+from scenemosaic.sources.computed_bands import described_metadata, read_computed
+from scenemosaic.sources.pins import verify_pin
+from scenemosaic.sources.rasters import apply_metadata
+from scenemosaic.sources.reading_env import reading_as
 from scenemosaic.stores.port import Body, IfAbsent, ObjectInfo
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import make_template

@@ -2,11 +2,11 @@
 
 from prefect import task
 
-from scenemosaic import publication
 from scenemosaic.job import JobSpec
-from scenemosaic.latest import Target
 from scenemosaic.ledger.book import Wanted
-from scenemosaic.publication import Publication
+from scenemosaic.publishing import publication
+from scenemosaic.publishing.latest import Target
+from scenemosaic.publishing.publication import Publication
 from tasks import policy
 
 

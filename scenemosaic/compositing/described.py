@@ -4,8 +4,8 @@ from functools import lru_cache
 
 from scenemosaic.compositing.merge import Shared
 from scenemosaic.errors import InputError
-from scenemosaic.metadata import SourceMetadata, apply_metadata
 from scenemosaic.recipe import Recipe
+from scenemosaic.sources.metadata import SourceMetadata, apply_metadata
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import make_template
 

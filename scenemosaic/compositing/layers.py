@@ -14,13 +14,13 @@ from scenemosaic.compositing.placing import Placement, turned
 from scenemosaic.compositing.warping import ReadPart, Warp, source_box, warp_cell, warp_of
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grid import Grid, Window
-from scenemosaic.locations import public_uri
-from scenemosaic.nodata import exact_nodata
 from scenemosaic.plan import Pin
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES, is_complex
-from scenemosaic.source_bands import computed, program_of
-from scenemosaic.sources import Part, read_part
+from scenemosaic.sources.computed_bands import computed, program_of
+from scenemosaic.sources.locations import public_uri
+from scenemosaic.sources.nodata import exact_nodata
+from scenemosaic.sources.rasters import Part, read_part
 
 Pixels = npt.NDArray[Any]
 Valid = npt.NDArray[np.bool_]

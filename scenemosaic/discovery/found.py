@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from scenemosaic.item_facts import ItemFacts
-from scenemosaic.locations import public_uri
+from scenemosaic.publishing.item_facts import ItemFacts
+from scenemosaic.sources.locations import public_uri
 
 MOST_SOURCE_CHARS: Final = 2000
 

@@ -13,8 +13,8 @@ from pystac_client.exceptions import APIError
 
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
 from scenemosaic.errors import InputError
-from scenemosaic.item_facts import ItemFacts
-from scenemosaic.locations import canonical_location, is_local
+from scenemosaic.publishing.item_facts import ItemFacts
+from scenemosaic.sources.locations import canonical_location, is_local
 
 _RASTERS: Final = ("image/tiff", "image/jp2", "image/vnd.stac.geotiff")
 # What pystac raises for what is no item, and json for what is nested without end.

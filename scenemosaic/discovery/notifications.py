@@ -8,7 +8,7 @@ from scenemosaic.canonical import decode
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.prefix import is_scene
 from scenemosaic.errors import InputError
-from scenemosaic.locations import canonical_location
+from scenemosaic.sources.locations import canonical_location
 
 _WHAT: Final = "the message"
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")

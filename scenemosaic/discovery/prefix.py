@@ -12,8 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError, PermanentStoreError
-from scenemosaic.locations import canonical_location, is_local, is_s3, s3_parts
-from scenemosaic.reading_env import requester_pays, s3_client
+from scenemosaic.sources.locations import canonical_location, is_local, is_s3, s3_parts
+from scenemosaic.sources.reading_env import requester_pays, s3_client
 
 ENDINGS: Final = (".tif", ".tiff", ".jp2")
 

@@ -10,7 +10,7 @@ from scenemosaic.discovery.cursor import Cursor
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.prefix import below
 from scenemosaic.errors import InputError
-from scenemosaic.locations import canonical_location, is_stac
+from scenemosaic.sources.locations import canonical_location, is_stac
 
 _MOST_LISTED: Final = 1_000_000
 

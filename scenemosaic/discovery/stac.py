@@ -14,12 +14,12 @@ from pystac_client import Client
 from pystac_client.exceptions import APIError
 from pystac_client.stac_api_io import StacApiIO
 
-from scenemosaic.byte_ranges import read_whole
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.items import UNUSABLE, Offer, item_name, scene_of, span
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
-from scenemosaic.locations import canonical_location, is_http, is_s3, is_stac, public_uri
-from scenemosaic.pins import check_readable
+from scenemosaic.sources.byte_ranges import read_whole
+from scenemosaic.sources.locations import canonical_location, is_http, is_s3, is_stac, public_uri
+from scenemosaic.sources.pins import check_readable
 
 DEADLINE_S: Final = 60
 MAX_BYTES: Final = 256 << 20

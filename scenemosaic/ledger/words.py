@@ -3,11 +3,11 @@
 import shlex
 
 from scenemosaic.ages import spell_age
-from scenemosaic.latest import Latest
 from scenemosaic.ledger.book import Book
 from scenemosaic.ledger.rules import Blocked, Exhausted
 from scenemosaic.ledger.state import Cleared, Entry, Reservation
 from scenemosaic.ledger.text import spell_time
+from scenemosaic.publishing.latest import Latest
 
 
 def blocked(book: Book, root: str, answer: Blocked, latest: Latest | None) -> str:

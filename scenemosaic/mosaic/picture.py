@@ -7,7 +7,7 @@ import numpy as np
 
 from scenemosaic.grid import Tiling
 from scenemosaic.mosaic.pieces import Mask, Pixels
-from scenemosaic.preview import MAX_SIDE_PX, preview_png
+from scenemosaic.publishing.preview import MAX_SIDE_PX, preview_png
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff.layout import Template
 

@@ -6,17 +6,17 @@ from rasterio.enums import Interleaving
 from rasterio.io import DatasetReader
 
 from scenemosaic.bandmath.computed import Computed
-from scenemosaic.byte_ranges import range_reader
 from scenemosaic.canonical import Number
 from scenemosaic.crs_text import normal_wkt
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
-from scenemosaic.header_checks import check_header, odd_bits
-from scenemosaic.jp2_structure import check_jp2
-from scenemosaic.metadata import SourceMetadata, metadata_of, transform_of
-from scenemosaic.nodata import exact_nodata
-from scenemosaic.sources import has_internal_mask, opened
-from scenemosaic.tiff_structure import TiffImage, Truncated, tiff_images
+from scenemosaic.sources.byte_ranges import range_reader
+from scenemosaic.sources.header_checks import check_header, odd_bits
+from scenemosaic.sources.jp2_structure import check_jp2
+from scenemosaic.sources.metadata import SourceMetadata, metadata_of, transform_of
+from scenemosaic.sources.nodata import exact_nodata
+from scenemosaic.sources.rasters import has_internal_mask, opened
+from scenemosaic.sources.tiff_structure import TiffImage, Truncated, tiff_images
 
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 

@@ -7,9 +7,9 @@ import rasterio
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import InputError
-from scenemosaic.locations import is_local
-from scenemosaic.metadata import SourceMetadata, apply_metadata, differences, metadata_of
 from scenemosaic.recipe import Recipe
+from scenemosaic.sources.locations import is_local
+from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, differences, metadata_of
 from scenemosaic.tiff.structure import MAX_TAGS_BYTES
 
 _FIELD_NAMES = {"crs_wkt": "CRS", "colorinterp": "colour interpretation", "colormaps": "colour map"}

@@ -6,14 +6,14 @@ from typing import TypeVar
 
 from scenemosaic.discovery.given import Given
 from scenemosaic.errors import InputError, SourceReadError
-from scenemosaic.item_facts import check_facts
-from scenemosaic.locations import public_uri
-from scenemosaic.pins import Pinned, pin_source, verify_pin
 from scenemosaic.plan import Pin, PlanOptions
 from scenemosaic.planning.computed import computed
 from scenemosaic.planning.header import Header, read_header
 from scenemosaic.planning.kept import side_files
-from scenemosaic.scene_time import scene_time
+from scenemosaic.publishing.item_facts import check_facts
+from scenemosaic.sources.locations import public_uri
+from scenemosaic.sources.pins import Pinned, pin_source, verify_pin
+from scenemosaic.sources.scene_time import scene_time
 
 _T = TypeVar("_T")
 

@@ -8,9 +8,9 @@ from scenemosaic.bandmath.computed import Computed
 from scenemosaic.bandmath.described import source_bands
 from scenemosaic.canonical import Number
 from scenemosaic.errors import InputError
-from scenemosaic.nodata import exact_nodata
 from scenemosaic.planning.header import Header
 from scenemosaic.recipe_rules import check_nodata, is_integer
+from scenemosaic.sources.nodata import exact_nodata
 
 
 def chosen_nodata(

@@ -11,7 +11,6 @@ from scenemosaic.compositing.points import same_crs
 from scenemosaic.discovery.given import given_sources
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
-from scenemosaic.header_checks import STRIPS
 from scenemosaic.parallel import in_parallel
 from scenemosaic.plan import Pin, Plan, PlanOptions
 from scenemosaic.planning.asked import check_options
@@ -26,6 +25,7 @@ from scenemosaic.planning.merging import (
 )
 from scenemosaic.planning.span import span_of
 from scenemosaic.planning.target import target_grid
+from scenemosaic.sources.header_checks import STRIPS
 from scenemosaic.words import counted
 
 A = TypeVar("A")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from scenemosaic.pin_cache import cache_dir
+from scenemosaic.sources.pin_cache import cache_dir
 
 VALID_S = 30 * 86_400.0
 # The same URI may lead elsewhere when these say so. Only a hash of them is kept.

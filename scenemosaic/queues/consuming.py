@@ -12,10 +12,10 @@ from typing import Final
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.notifications import scenes_in
 from scenemosaic.errors import InputError, SceneMosaicError, StoreError
-from scenemosaic.locations import public_uri
 from scenemosaic.queues.heartbeat import Heartbeat
 from scenemosaic.queues.port import Message, Queue
 from scenemosaic.queues.verdict import Delivery, Fate, SceneFate, fate_of, is_dealt_with
+from scenemosaic.sources.locations import public_uri
 
 # Carries one scene out. Called from many threads; raises the project's own errors.
 CarryOut = Callable[[Found], SceneFate]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scenemosaic.audit import Record
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.memory import reuse_large_buffers
-from scenemosaic.published import MosaicResult
+from scenemosaic.publishing.published import MosaicResult
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.repair.report import RepairReport, verdict
 from scenemosaic.repair.survey import Survey, is_damaged, survey

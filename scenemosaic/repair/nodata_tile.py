@@ -7,10 +7,10 @@ from scenemosaic.compositing.described import merged_template
 from scenemosaic.errors import IncompleteError, InputError
 from scenemosaic.grid import Window
 from scenemosaic.mosaic.stitch import stored_tile
-from scenemosaic.pins import verify_pin
 from scenemosaic.recipe import Recipe
 from scenemosaic.repair.sources import find_sources
 from scenemosaic.session import JobSpec, Session
+from scenemosaic.sources.pins import verify_pin
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import alpha_band, template_from_header

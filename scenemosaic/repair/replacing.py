@@ -14,7 +14,7 @@ from scenemosaic.commit import Committed, Outcome, commit_object, retrying
 from scenemosaic.errors import ForeignObject, IncompleteError
 from scenemosaic.grid import Window
 from scenemosaic.manifests.port import Row
-from scenemosaic.published import head
+from scenemosaic.publishing.published import head
 from scenemosaic.recipe_rules import LOSSY
 from scenemosaic.repair.outcome import (
     RepairOutcome,

@@ -12,7 +12,7 @@ from scenemosaic.errors import (
     Superseded,
     TargetGone,
 )
-from scenemosaic.published import MosaicResult
+from scenemosaic.publishing.published import MosaicResult
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.verification.findings import Finding
 

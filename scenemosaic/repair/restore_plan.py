@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 from scenemosaic import job, keys
 from scenemosaic.commit import Outcome, commit_object, retrying
 from scenemosaic.errors import InputError, SourceChanged, Superseded
-from scenemosaic.item import MAX_ITEM_BYTES
 from scenemosaic.places import Place
 from scenemosaic.plan import MAX_PLAN_BYTES, Plan, PlanOptions, job_id_of
+from scenemosaic.publishing.item import MAX_ITEM_BYTES
 from scenemosaic.repair.outcome import describe_object
 from scenemosaic.repair.plan_again import options_shown, plan_like
 from scenemosaic.session import JobSpec, Run, open_session

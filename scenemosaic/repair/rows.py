@@ -6,7 +6,7 @@ from typing import Final
 from scenemosaic.commit import commit_row
 from scenemosaic.manifests.packing import fitted
 from scenemosaic.manifests.port import Inserted, Row, Updated
-from scenemosaic.published import head
+from scenemosaic.publishing.published import head
 from scenemosaic.repair.outcome import same_version
 from scenemosaic.row_swap import swap_row
 from scenemosaic.session import Session

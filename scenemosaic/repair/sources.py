@@ -6,12 +6,12 @@ from typing import Any
 
 from scenemosaic.crs_text import code_or_wkt
 from scenemosaic.errors import InputError, SourceChanged, SourceReadError
-from scenemosaic.locations import canonical_location
-from scenemosaic.pins import check_readable, pin_source, verify_pin
 from scenemosaic.plan import Pin, Plan, PlanOptions
-from scenemosaic.reading_env import reading_as
 from scenemosaic.recipe import Recipe
 from scenemosaic.session import JobSpec
+from scenemosaic.sources.locations import canonical_location
+from scenemosaic.sources.pins import check_readable, pin_source, verify_pin
+from scenemosaic.sources.reading_env import reading_as
 
 
 def located(spec: JobSpec, given: Sequence[str]) -> JobSpec:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 from scenemosaic import keys
 from scenemosaic.commit import is_ours
-from scenemosaic.item import Item
 from scenemosaic.manifests.port import Row
-from scenemosaic.rows_digest import RowFact, facts_digest, row_fact
+from scenemosaic.publishing.item import Item
+from scenemosaic.publishing.rows_digest import RowFact, facts_digest, row_fact
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.stores.port import ObjectInfo
 from scenemosaic.tiff.ifd import BadTiff

@@ -10,12 +10,12 @@ import rasterio
 
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.errors import InputError
-from scenemosaic.metadata import SourceMetadata
 from scenemosaic.plan import Plan, PlanOptions, load_plan
 from scenemosaic.planning import plan_scene, survey
 from scenemosaic.recipe import Recipe
 from scenemosaic.repair.sources import options_of
-from scenemosaic.source_bands import described_metadata
+from scenemosaic.sources.computed_bands import described_metadata
+from scenemosaic.sources.metadata import SourceMetadata
 from tests.plan.rasters import write_raster
 
 NDVI = "(b2-b1)/(b2+b1)"

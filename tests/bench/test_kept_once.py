@@ -5,10 +5,10 @@ import pickle
 
 import pytest
 
-from scenemosaic import rows_digest
 from scenemosaic.canonical import encode
 from scenemosaic.manifests.packing import pack, unpack
 from scenemosaic.manifests.port import Row
+from scenemosaic.publishing import rows_digest
 from scenemosaic.tile import level_shape
 from tests.flows.test_batches import recipe
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic import publish
 from scenemosaic.errors import ForeignObject, PermanentStoreError, TransientStoreError
+from scenemosaic.publishing import publish
 from scenemosaic.retry import RetryPolicy
 from scenemosaic.session import open_session
 from scenemosaic.stores.s3_multipart import Multipart

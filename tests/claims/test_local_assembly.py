@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic import job, keys, publish
+from scenemosaic import job, keys
 from scenemosaic.claims import State
 from scenemosaic.errors import PermanentStoreError
+from scenemosaic.publishing import publish
 from scenemosaic.session import open_session
 from tests.jobs.assembling import commit_all
 from tests.jobs.conftest import local_place, scene

@@ -11,7 +11,7 @@ import pytest
 import rasterio
 from rasterio.warp import transform
 
-from scenemosaic import job, keys, sources
+from scenemosaic import job, keys
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grid import Window
 from scenemosaic.plan import PlanOptions
@@ -19,6 +19,7 @@ from scenemosaic.planning import survey
 from scenemosaic.repair.restore_plan import load
 from scenemosaic.repair.sources import find_sources, options_of
 from scenemosaic.repair.waive import waive
+from scenemosaic.sources import rasters as sources
 from scenemosaic.windows import make_tile
 from tests.compositing.scenes import Pixels, make, waves
 from tests.jobs.conftest import local_place

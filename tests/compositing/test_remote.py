@@ -10,7 +10,7 @@ from scenemosaic import job
 from scenemosaic.errors import SourceReadError
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import survey
-from scenemosaic.sources import close_sources
+from scenemosaic.sources.rasters import close_sources
 from scenemosaic.windows import make_tile
 from tests.compositing.scenes import make, mosaic, waves
 from tests.flows.serving import run_command

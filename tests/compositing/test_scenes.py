@@ -10,7 +10,7 @@ from rasterio.transform import Affine, array_bounds
 from rasterio.warp import calculate_default_transform, reproject
 
 from scenemosaic.compositing.described import merged_metadata
-from scenemosaic.metadata import differences, metadata_of
+from scenemosaic.sources.metadata import differences, metadata_of
 from tests.compositing.scenes import make, mosaic
 
 KEPT = (

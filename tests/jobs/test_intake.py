@@ -15,9 +15,10 @@ import pytest
 import rasterio
 from rasterio.enums import ColorInterp
 
-from scenemosaic import job, keys, source_bands
-from scenemosaic.metadata import differences, metadata_of
+from scenemosaic import job, keys
 from scenemosaic.plan import PlanOptions
+from scenemosaic.sources import computed_bands as source_bands
+from scenemosaic.sources.metadata import differences, metadata_of
 from tests.flows.scenes import make_scene, spoil_block
 from tests.jobs.places import MakePlace, Place
 from tests.mosaic.pictures import levels_of, noise, same

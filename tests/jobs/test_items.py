@@ -10,11 +10,12 @@ import rasterio
 
 from flows import cli_jobs
 from flows.console import Console
-from scenemosaic import job, keys, latest, publication
-from scenemosaic.collection import collection_json
+from scenemosaic import job, keys
 from scenemosaic.errors import ForeignObject
 from scenemosaic.ledger.book import Wanted
 from scenemosaic.planning import PlanOptions
+from scenemosaic.publishing import latest, publication
+from scenemosaic.publishing.collection import collection_json
 from scenemosaic.repair import restore_plan
 from scenemosaic.session import Run, open_session
 from tests.discovery.test_stac import COG, item, write

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic import pin_cache, pins, sources
+from scenemosaic.sources import pin_cache, pins
+from scenemosaic.sources import rasters as sources
 from tests.faults.proxy import Proxy, no_faults
 from tests.jobs.places import MakePlace, Place, finish
 from tests.jobs.run_job import run

@@ -10,8 +10,8 @@ import pytest
 import rasterio
 
 from scenemosaic.errors import InputError
-from scenemosaic.metadata import differences, metadata_of
 from scenemosaic.planning import PlanOptions, plan_scene
+from scenemosaic.sources.metadata import differences, metadata_of
 from tests.jobs.places import MakePlace
 from tests.jobs.run_job import run
 from tests.mosaic.pictures import gdal_cog, levels_of, same

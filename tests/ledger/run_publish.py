@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 from flows import publication_text
-from scenemosaic import job, publication
+from scenemosaic import job
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import Wanted
+from scenemosaic.publishing import publication
 from scenemosaic.session import Session, open_session
 from scenemosaic.stores.port import Body, Condition, Store, WriteResult
 from tests.faults.stores import Wrapper

@@ -16,11 +16,11 @@ from prefect.flow_runs import resume_flow_run
 from flows import approval, watch_ledger
 from flows import publish as publishing
 from flows.publish import PUBLISHED_EVENT, publish
-from scenemosaic import publication
 from scenemosaic.errors import NotApproved, TransientStoreError
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Book, Wanted, open_book
-from scenemosaic.publication import Publication
+from scenemosaic.publishing import publication
+from scenemosaic.publishing.publication import Publication
 from tests.jobs.places import MakePlace, Place
 from tests.ledger.jobs import committed, finished
 

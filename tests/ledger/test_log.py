@@ -12,7 +12,7 @@ import pytest
 
 from flows import cli_ledger
 from flows.console import Console
-from scenemosaic import audit, keys, publication
+from scenemosaic import audit, keys
 from scenemosaic.audit import Entry
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.schedule import open_schedule
@@ -24,6 +24,7 @@ from scenemosaic.ledger.rules import Ended
 from scenemosaic.ledger.state import Cleared
 from scenemosaic.mutable import Mutable
 from scenemosaic.places import StorePlace
+from scenemosaic.publishing import publication
 from scenemosaic.retry import RetryPolicy
 from scenemosaic.session import Run
 from scenemosaic.store_session import StoreSession

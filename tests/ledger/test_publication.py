@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pystac
 import pytest
 
-from scenemosaic import keys, publication
+from scenemosaic import keys
 from scenemosaic.errors import (
     ForeignObject,
     IncompleteError,
@@ -26,7 +26,8 @@ from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Book, Wanted, open_book
 from scenemosaic.ledger.rules import Ended
 from scenemosaic.ledger.state import Cleared
-from scenemosaic.publication import Publication, inspect, publish
+from scenemosaic.publishing import publication
+from scenemosaic.publishing.publication import Publication, inspect, publish
 from scenemosaic.session import Session
 from scenemosaic.stores.port import Body, Condition, ObjectInfo, Store, WriteResult
 from tests.faults.stores import Wrapper

@@ -10,10 +10,10 @@ import pytest
 import rasterio
 from rasterio.enums import MaskFlags
 
-from scenemosaic import header_checks
 from scenemosaic.errors import InputError
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene, survey
+from scenemosaic.sources import header_checks
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import Tag
 from tests.plan.rasters import handmade, write_raster

@@ -12,10 +12,10 @@ from rasterio.enums import ColorInterp
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import InputError
-from scenemosaic.metadata import SourceMetadata, apply_metadata, differences, metadata_of
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
-from scenemosaic.sources import read_metadata
+from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, differences, metadata_of
+from scenemosaic.sources.rasters import read_metadata
 from tests.plan.rasters import write_raster
 
 PLACE = rasterio.Affine.translation(1, 1)

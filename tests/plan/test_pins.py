@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic import pin_cache, pins
 from scenemosaic.errors import InputError, SourceReadError
-from scenemosaic.pins import pin_source, verify_pin
+from scenemosaic.sources import pin_cache, pins
+from scenemosaic.sources.pins import pin_source, verify_pin
 
 
 @pytest.fixture(autouse=True)

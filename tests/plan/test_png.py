@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from rasterio.io import MemoryFile
 
-from scenemosaic.png import png
+from scenemosaic.publishing.png import png
 
 IMAGES = hnp.arrays(np.uint8, st.tuples(st.integers(1, 40), st.integers(1, 40), st.just(4)))
 

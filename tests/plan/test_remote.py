@@ -8,10 +8,10 @@ import pytest
 
 from scenemosaic.errors import InputError, PermanentStoreError, SourceReadError, TransientStoreError
 from scenemosaic.grid import Window
-from scenemosaic.pins import pin_source, verify_pin
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
-from scenemosaic.sources import close_sources, read_window
+from scenemosaic.sources.pins import pin_source, verify_pin
+from scenemosaic.sources.rasters import close_sources, read_window
 from tests import servers
 from tests.plan.rasters import write_raster
 from tests.plan.web import Site, serving
@@ -183,7 +183,7 @@ def test_missing_s3_sources(bucket: str) -> None:
 
 
 def test_no_credentials(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scenemosaic import reading_env
+    from scenemosaic.sources import reading_env
 
     reading_env._client.cache_clear()
     reading_env._boto_session.cache_clear()
@@ -198,7 +198,7 @@ def test_no_credentials(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_endpoint_reaches_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scenemosaic.reading_env import gdal_options
+    from scenemosaic.sources.reading_env import gdal_options
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://s3.example.org:9000")
     options = gdal_options("s3://b/k")

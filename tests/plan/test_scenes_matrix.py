@@ -8,10 +8,10 @@ import rasterio
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import InputError
-from scenemosaic.metadata import apply_metadata, differences, metadata_of
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
-from scenemosaic.sources import read_metadata
+from scenemosaic.sources.metadata import apply_metadata, differences, metadata_of
+from scenemosaic.sources.rasters import read_metadata
 
 # Real files are kept beside a checkout: file, and what its refusal must say (None: planned).
 REFUSED: dict[str, str | None] = {

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import rasterio
 
-from scenemosaic import sources
 from scenemosaic.errors import SourceReadError
 from scenemosaic.grid import Window
-from scenemosaic.sources import close_sources, read_metadata, read_window
+from scenemosaic.sources import rasters as sources
+from scenemosaic.sources.rasters import close_sources, read_metadata, read_window
 from tests.plan.rasters import write_raster
 
 WINDOW = Window(1, 2, 10, 20, 30, 45)

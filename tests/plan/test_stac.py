@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pystac.validation.local_validator import LocalValidator
 
-from scenemosaic.band_facts import band_names, header_facts
 from scenemosaic.bandmath.computed import Computed
-from scenemosaic.collection import collection_json
 from scenemosaic.crs_text import wkt_of
 from scenemosaic.errors import InputError
-from scenemosaic.footprint import footprint
 from scenemosaic.grid import Affine6, Grid
 from scenemosaic.keys import check_key, collection_key
-from scenemosaic.mosaic_facts import FileFacts, MosaicFacts
 from scenemosaic.plan import Pin, Plan
+from scenemosaic.publishing.band_facts import band_names, header_facts
+from scenemosaic.publishing.collection import collection_json
+from scenemosaic.publishing.footprint import footprint
+from scenemosaic.publishing.mosaic_facts import FileFacts, MosaicFacts
+from scenemosaic.publishing.stac import item_json
 from scenemosaic.recipe import Recipe
-from scenemosaic.stac import item_json
 from tests.plan.rasters import write_raster
 
 MARS = (

@@ -12,8 +12,8 @@ import pytest
 
 from flows.cli import run
 from scenemosaic import keys
-from scenemosaic.item import read_item
 from scenemosaic.job import load_job
+from scenemosaic.publishing.item import read_item
 from scenemosaic.session import open_session
 from tests import servers
 from tests.conftest import REPOSITORY

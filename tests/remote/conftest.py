@@ -12,10 +12,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from scenemosaic import reading_env, sources
 from scenemosaic.grid import Window
-from scenemosaic.silence import Silences
-from scenemosaic.sources import close_sources
+from scenemosaic.sources import rasters as sources
+from scenemosaic.sources import reading_env
+from scenemosaic.sources.rasters import close_sources
+from scenemosaic.sources.silence import Silences
 from tests import servers
 from tests.plan.rasters import write_raster
 from tests.plan.web import Site, serving

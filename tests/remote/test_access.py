@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from scenemosaic.errors import TransientStoreError
-from scenemosaic.pins import pin_source, verify_pin
 from scenemosaic.plan import Pin, PlanOptions
 from scenemosaic.planning import plan_scene
-from scenemosaic.sources import read_window
+from scenemosaic.sources.pins import pin_source, verify_pin
+from scenemosaic.sources.rasters import read_window
 from tests.plan.web import Site
 from tests.remote.conftest import PIXELS, WINDOW, Web
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from scenemosaic.errors import SourceReadError
-from scenemosaic.silence import Silences
+from scenemosaic.sources.silence import Silences
 
 URL = "https://host/a.tif"
 

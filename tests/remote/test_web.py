@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenemosaic import job, sources
+from scenemosaic import job
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
-from scenemosaic.pins import pin_source, verify_pin
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
 from scenemosaic.session import Run
-from scenemosaic.silence import Silences
-from scenemosaic.sources import read_window
+from scenemosaic.sources import rasters as sources
+from scenemosaic.sources.pins import pin_source, verify_pin
+from scenemosaic.sources.rasters import read_window
+from scenemosaic.sources.silence import Silences
 from tests.plan.web import Site
 from tests.remote.conftest import PIXELS, WINDOW, Web
 

@@ -65,7 +65,7 @@ def test_superseded_is_completed(made: Made) -> None:
 
 def test_a_source_that_does_not_decode_is_incomplete(made: Made) -> None:
     made.damage(made.tile_key(NAME))
-    with mock.patch("scenemosaic.source_bands.read_window", side_effect=_cannot_be_read):
+    with mock.patch("scenemosaic.sources.computed_bands.read_window", side_effect=_cannot_be_read):
         state = run(made)
     assert (state.is_failed(), state.name) == (True, "Incomplete")
 

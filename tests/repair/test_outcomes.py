@@ -6,10 +6,11 @@ from unittest import mock
 
 import pytest
 
-from scenemosaic import job, keys, source_bands, windows
+from scenemosaic import job, keys, windows
 from scenemosaic.errors import InputError, Superseded, TargetGone
 from scenemosaic.manifests.port import Row, Updated
 from scenemosaic.repair import replacing
+from scenemosaic.sources import computed_bands as source_bands
 from scenemosaic.stores.port import ObjectInfo
 from scenemosaic.verification.verify import verify
 from tests.repair.made import OTHER, REPAIRER, Made

@@ -9,8 +9,10 @@ import pytest
 import rasterio
 from rasterio.io import MemoryFile
 
-from scenemosaic import keys, publication, source_bands
+from scenemosaic import keys
 from scenemosaic.ledger.book import Wanted
+from scenemosaic.publishing import publication
+from scenemosaic.sources import computed_bands as source_bands
 from tests.repair.conftest import MakeJob
 from tests.repair.made import Made
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import rasterio
 
-from scenemosaic import job, keys, publish, published
+from scenemosaic import job, keys
 from scenemosaic.commit import Outcome
 from scenemosaic.errors import ForeignObject, TransientStoreError
 from scenemosaic.manifests.port import Row, Stale, Updated
+from scenemosaic.publishing import publish, published
 from scenemosaic.retry import RetryPolicy
 from scenemosaic.row_swap import swap_row
 from scenemosaic.verification.verify import verify

@@ -7,9 +7,10 @@ from unittest import mock
 
 import pytest
 
-from scenemosaic import job, keys, source_bands
+from scenemosaic import job, keys
 from scenemosaic.errors import InputError, SourceChanged
 from scenemosaic.repair.sources import find_sources, options_of
+from scenemosaic.sources import computed_bands as source_bands
 from scenemosaic.verification.verify import verify
 from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import rasterio
 
-from scenemosaic import job, keys, sources
+from scenemosaic import job, keys
 from scenemosaic.errors import InputError
 from scenemosaic.job import JobSpec
 from scenemosaic.plan import PlanOptions
 from scenemosaic.repair.waive import waive
 from scenemosaic.reuse.likeness import same_windows
+from scenemosaic.sources import rasters as sources
 from tests.compositing.scenes import make, waves
 from tests.flows.serving import run_command
 from tests.jobs.conftest import local_place, make_place, s3_place

@@ -20,11 +20,11 @@ MAY_IMPORT = {
 }
 # The clouds' and databases' libraries stay behind the two ports, and behind reading sources.
 READERS = (
-    "scenemosaic.byte_ranges.",
+    "scenemosaic.sources.byte_ranges.",
     "scenemosaic.discovery.",
     "scenemosaic.queues.",
-    "scenemosaic.reading_env.",
-    "scenemosaic.remote_pins.",
+    "scenemosaic.sources.reading_env.",
+    "scenemosaic.sources.remote_pins.",
 )
 ONLY_IN = {
     "sqlalchemy": ("scenemosaic.manifests.",),

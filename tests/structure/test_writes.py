@@ -68,10 +68,10 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ("scenemosaic.manifests.sql", "SqlManifest._make_file", ".touch()"): (
         "an empty database, left alone where it exists"
     ),
-    ("scenemosaic.pin_cache", "_write", "os.replace"): (
+    ("scenemosaic.sources.pin_cache", "_write", "os.replace"): (
         "the user's cache of file hashes: no output, and a stale entry is never used"
     ),
-    ("scenemosaic.pin_cache", "_write", "os.unlink"): "the cache's own scratch file",
+    ("scenemosaic.sources.pin_cache", "_write", "os.unlink"): "the cache's own scratch file",
     ("flows.demo_scene", "_write", "open with mode 'w'"): "the demo's scene: an input, no output",
     ("flows.demo_scene", "make_scene", ".replace()"): (
         "the demo's scene gets its name once it is whole"

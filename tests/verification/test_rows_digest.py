@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from scenemosaic.manifests.port import Row
-from scenemosaic.rows_digest import rows_digest
+from scenemosaic.publishing.rows_digest import rows_digest
 
 ROW = Row(
     partition="p", window="0000_0000", output_uri="u", bytes=5, sha256="ab", etag="e",

@@ -9,7 +9,7 @@ from rasterio.io import MemoryFile
 from scenemosaic import keys
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.manifests.port import Row
-from scenemosaic.publish import MosaicResult
+from scenemosaic.publishing.publish import MosaicResult
 from tests.faults.model import job as model_job
 from tests.faults.model.gate import Death
 from tests.faults.model.ports import ModelManifest, ModelStore, Version

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
-from scenemosaic import held, job, publish, session, windows
+from scenemosaic import held, job, session, windows
 from scenemosaic.claims import ClaimSettings
 from scenemosaic.commit import RetryPolicy
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.places import Place
+from scenemosaic.publishing import publish
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import Answer, WriteResult
 from scenemosaic.windows import WindowOutcome

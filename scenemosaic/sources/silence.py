@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scenemosaic.errors import SourceReadError
-from scenemosaic.locations import is_local, public_uri
+from scenemosaic.sources.locations import is_local, public_uri
 
 IN_A_ROW: Final = 2
 PAUSE_S: Final = 60.0

@@ -9,7 +9,7 @@ from rasterio import Env
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.io import MemoryFile
 
-from scenemosaic.metadata import SourceMetadata, metadata_of
+from scenemosaic.sources.metadata import SourceMetadata, metadata_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from scenemosaic import keys
 from scenemosaic.commit import Committed, Outcome, is_ours, retrying
 from scenemosaic.errors import ForeignObject
-from scenemosaic.item import Item
 from scenemosaic.manifests.port import Row
+from scenemosaic.publishing.item import Item
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import ObjectInfo
 from scenemosaic.trail import Trace

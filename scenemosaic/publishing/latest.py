@@ -15,7 +15,7 @@ from scenemosaic.errors import ForeignObject, InputError
 from scenemosaic.keys import check_job_id
 from scenemosaic.ledger.state import Published
 from scenemosaic.ledger.text import spell_time
-from scenemosaic.stac import STAC_VERSION
+from scenemosaic.publishing.stac import STAC_VERSION
 
 SCHEMA: Final = 1
 LINKS: Final = 200

@@ -18,11 +18,11 @@ from rasterio.windows import Window as RasterioWindow
 
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grid import Window
-from scenemosaic.locations import is_local, public_uri, vsi_path
-from scenemosaic.metadata import SourceMetadata, apply_metadata, metadata_of
 from scenemosaic.plan import Pin
-from scenemosaic.reading_env import access_mark, read_deadlines, reading
-from scenemosaic.silence import SILENCES
+from scenemosaic.sources.locations import is_local, public_uri, vsi_path
+from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, metadata_of
+from scenemosaic.sources.reading_env import access_mark, read_deadlines, reading
+from scenemosaic.sources.silence import SILENCES
 
 # Never VRT, whatever a file is called: its XML can name any other file.
 DRIVERS: Final = ("GTiff", "JP2OpenJPEG", "HFA")

@@ -9,9 +9,9 @@ from typing import Final
 from scenemosaic import keys
 from scenemosaic.canonical import encode
 from scenemosaic.mutable import Mutable
-from scenemosaic.published import head
+from scenemosaic.publishing.published import head
+from scenemosaic.publishing.stac import STAC_VERSION
 from scenemosaic.session import Run, Session
-from scenemosaic.stac import STAC_VERSION
 
 _EXTENT: Final = {
     "spatial": {"bbox": [[-180.0, -90.0, 180.0, 90.0]]},

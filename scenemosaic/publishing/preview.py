@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from scenemosaic.canonical import Number
 from scenemosaic.grid import ceil_div
-from scenemosaic.png import png
+from scenemosaic.publishing.png import png
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import alpha_band
 

@@ -12,9 +12,9 @@ from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from scenemosaic.deadlines import within
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
-from scenemosaic.locations import public_uri, s3_parts
-from scenemosaic.reading_env import read_deadlines, requester_pays, s3_client
-from scenemosaic.web import asked
+from scenemosaic.sources.locations import public_uri, s3_parts
+from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
+from scenemosaic.sources.web import asked
 
 _GONE: Final = (404, 410)
 # Signed for GET alone, or no HEAD here at all: one byte by GET says the same.

@@ -7,9 +7,9 @@ from scenemosaic.commit import Committed, commit_composed
 from scenemosaic.errors import ForeignObject
 from scenemosaic.held import Held
 from scenemosaic.mosaic.stitch import Stitched
-from scenemosaic.published import mosaic_name, standing
+from scenemosaic.publishing.published import mosaic_name, standing
+from scenemosaic.publishing.staging import in_few_pieces
 from scenemosaic.session import JobSpec, Run, Session
-from scenemosaic.staging import in_few_pieces
 from scenemosaic.stores.port import Announces, IfAbsent, ObjectInfo, Store
 
 

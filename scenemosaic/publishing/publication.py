@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from scenemosaic import keys, latest
+from scenemosaic import keys
 from scenemosaic.errors import (
     ConflictError,
     ForeignObject,
@@ -23,9 +23,7 @@ from scenemosaic.errors import (
     StoreError,
     Superseded,
 )
-from scenemosaic.item import Item, read_item
 from scenemosaic.job import finished
-from scenemosaic.latest import Latest, Target
 from scenemosaic.ledger import words
 from scenemosaic.ledger.book import Book, Wanted, open_book
 from scenemosaic.ledger.log import recorded
@@ -33,7 +31,10 @@ from scenemosaic.ledger.rules import Answer, Blocked, Ended, Exhausted, NotActiv
 from scenemosaic.ledger.state import Entry, Published, State
 from scenemosaic.manifests.port import Row
 from scenemosaic.mutable import Changed, Mutable
-from scenemosaic.published import MosaicResult, mosaic_row
+from scenemosaic.publishing import latest
+from scenemosaic.publishing.item import Item, read_item
+from scenemosaic.publishing.latest import Latest, Target
+from scenemosaic.publishing.published import MosaicResult, mosaic_row
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import Store
 

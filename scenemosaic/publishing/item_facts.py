@@ -4,9 +4,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from scenemosaic.byte_ranges import range_reader
 from scenemosaic.errors import InputError
 from scenemosaic.plan import Pin
+from scenemosaic.sources.byte_ranges import range_reader
 
 # A source on a server that is no larger than this is read whole, to prove its checksum.
 MAX_HASHED_BYTES: Final = 16 << 20

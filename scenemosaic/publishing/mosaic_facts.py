@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from scenemosaic.band_facts import HeaderFacts
+from scenemosaic.publishing.band_facts import HeaderFacts
 from scenemosaic.stores.port import ObjectInfo
 
 _MULTIHASH_SHA256: Final = "1220"

@@ -10,8 +10,8 @@ from scenemosaic.canonical import decode
 from scenemosaic.commit import is_ours, retrying
 from scenemosaic.errors import ForeignObject, IncompleteError, InputError
 from scenemosaic.plan import Plan
+from scenemosaic.publishing.stac import href, recipe_sha256
 from scenemosaic.session import JobSpec, Session
-from scenemosaic.stac import href, recipe_sha256
 from scenemosaic.stores.port import ObjectInfo
 
 DIGEST: Final = "scenemosaic:digest"

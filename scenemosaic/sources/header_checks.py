@@ -12,9 +12,9 @@ from rasterio.enums import Interleaving, MaskFlags
 from rasterio.io import DatasetReader
 
 from scenemosaic.errors import InputError
-from scenemosaic.metadata import transform_of
 from scenemosaic.recipe_rules import ITEM_SIZES
-from scenemosaic.tiff_structure import TiffImage
+from scenemosaic.sources.metadata import transform_of
+from scenemosaic.sources.tiff_structure import TiffImage
 from scenemosaic.words import counted
 
 MAX_BLOCK_BYTES: Final = 1 << 30

@@ -11,9 +11,9 @@ from urllib3.exceptions import HTTPError
 
 from scenemosaic.deadlines import within
 from scenemosaic.errors import InputError, SourceReadError, TransientStoreError
-from scenemosaic.locations import is_http, is_local, is_s3, public_uri, s3_parts
-from scenemosaic.reading_env import read_deadlines, requester_pays, s3_client
-from scenemosaic.web import asked
+from scenemosaic.sources.locations import is_http, is_local, is_s3, public_uri, s3_parts
+from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
+from scenemosaic.sources.web import asked
 
 _CHUNK_BYTES: Final = 64 << 10
 _CHUNKS_KEPT: Final = 64

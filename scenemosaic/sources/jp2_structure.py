@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from scenemosaic.tiff_structure import ReadAt, Truncated
+from scenemosaic.sources.tiff_structure import ReadAt, Truncated
 
 _SIGNATURE: Final = b"\0\0\0\x0cjP  \r\n\x87\n"
 _CODESTREAM: Final = b"jp2c"

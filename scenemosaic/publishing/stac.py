@@ -7,11 +7,9 @@ from typing import Any, Final
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 
-from scenemosaic.band_facts import band_names
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.canonical import encode, spell_number
 from scenemosaic.crs_text import code_or_wkt
-from scenemosaic.footprint import footprint
 from scenemosaic.grid import Grid
 from scenemosaic.keys import (
     MOSAIC_FILE,
@@ -20,8 +18,10 @@ from scenemosaic.keys import (
     collection_href,
     revision_path,
 )
-from scenemosaic.mosaic_facts import MosaicFacts
 from scenemosaic.plan import Plan
+from scenemosaic.publishing.band_facts import band_names
+from scenemosaic.publishing.footprint import footprint
+from scenemosaic.publishing.mosaic_facts import MosaicFacts
 from scenemosaic.recipe import Recipe
 from scenemosaic.software import software_versions
 from scenemosaic.words import counted

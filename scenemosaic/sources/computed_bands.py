@@ -11,11 +11,11 @@ from scenemosaic.bandmath.described import described, source_bands
 from scenemosaic.bandmath.program import Program, Target
 from scenemosaic.errors import ComputationError
 from scenemosaic.grid import Window
-from scenemosaic.locations import public_uri
-from scenemosaic.metadata import SourceMetadata, metadata_of
 from scenemosaic.plan import Pin
 from scenemosaic.recipe import Recipe
-from scenemosaic.sources import of_header, read_metadata, read_window
+from scenemosaic.sources.locations import public_uri
+from scenemosaic.sources.metadata import SourceMetadata, metadata_of
+from scenemosaic.sources.rasters import of_header, read_metadata, read_window
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]

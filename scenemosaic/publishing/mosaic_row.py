@@ -5,9 +5,9 @@ from typing import Final
 from scenemosaic import keys
 from scenemosaic.commit import commit_row
 from scenemosaic.errors import Superseded
-from scenemosaic.item import read_item
 from scenemosaic.manifests.port import Inserted, Row, Updated
-from scenemosaic.published import describes, mosaic_row
+from scenemosaic.publishing.item import read_item
+from scenemosaic.publishing.published import describes, mosaic_row
 from scenemosaic.row_swap import swap_row
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.software import software_versions

@@ -10,25 +10,25 @@ from functools import partial
 from typing import Final
 
 from scenemosaic import gate, keys, uploads
-from scenemosaic.band_facts import HeaderFacts, header_facts
 from scenemosaic.claims import ClaimName
-from scenemosaic.collection import ensure_collection
 from scenemosaic.commit import Outcome, retrying
 from scenemosaic.errors import Superseded
 from scenemosaic.held import Held
-from scenemosaic.item import Item, read_item, read_item_to_move
 from scenemosaic.memory import give_back
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
-from scenemosaic.mosaic_facts import MosaicFacts, file_facts
-from scenemosaic.mosaic_row import follow_item, insert_row
-from scenemosaic.published import MosaicResult, published, result
-from scenemosaic.revisions import Wanted, place_mosaic
-from scenemosaic.rows_digest import rows_digest
+from scenemosaic.publishing.band_facts import HeaderFacts, header_facts
+from scenemosaic.publishing.collection import ensure_collection
+from scenemosaic.publishing.item import Item, read_item, read_item_to_move
+from scenemosaic.publishing.mosaic_facts import MosaicFacts, file_facts
+from scenemosaic.publishing.mosaic_row import follow_item, insert_row
+from scenemosaic.publishing.published import MosaicResult, published, result
+from scenemosaic.publishing.revisions import Wanted, place_mosaic
+from scenemosaic.publishing.rows_digest import rows_digest
+from scenemosaic.publishing.small_writes import put_small
+from scenemosaic.publishing.stac import item_json
 from scenemosaic.session import JobSpec, Run, Session, open_session
-from scenemosaic.small_writes import put_small
-from scenemosaic.stac import item_json
 from scenemosaic.stores.port import (
     Announces,
     IfAbsent,

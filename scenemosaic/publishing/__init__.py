@@ -1,0 +1,1 @@
+"""What leads to a mosaic: its place and revisions, row, preview, STAC item, latest.json."""
