@@ -85,16 +85,23 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @contextmanager
 def _logging_kept() -> Iterator[None]:
-    """A command that runs inside a test sets up logging for a process of its own."""
-    loggers = [logging.getLogger(name) for name in ("scenemosaic", "flows", "tasks")]
-    kept = [(one, one.level, one.propagate, one.handlers[:]) for one in loggers]
+    """A command that runs inside a test sets up logging for a process of its own.
+
+    So may one in a fixture of a whole module, before this: our loggers begin anew here, too.
+    """
     filters = [(one, one.filters[:]) for one in logging.getLogger().handlers]
+    _begin_logging_anew()
     yield
-    for one, level, propagate, handlers in kept:
-        one.setLevel(level)
-        one.propagate, one.handlers = propagate, handlers
+    _begin_logging_anew()
     for handler, before in filters:
         handler.filters = before
+
+
+def _begin_logging_anew() -> None:
+    for name in ("scenemosaic", "flows", "tasks"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.NOTSET)
+        logger.propagate, logger.handlers = True, []
 
 
 @pytest.fixture(scope="session")
