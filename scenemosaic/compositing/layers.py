@@ -11,7 +11,7 @@ from scenemosaic.bandmath.program import Program, Target
 from scenemosaic.canonical import Number
 from scenemosaic.compositing.boxes import Box, cells
 from scenemosaic.compositing.placing import Placement, turned
-from scenemosaic.compositing.warping import ReadPart, Warp, source_box, warp_cell, warp_of
+from scenemosaic.compositing.warping import ReadPart, Warp, pasted, source_box, warp_cell, warp_of
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grid import Grid, Window
 from scenemosaic.plan import Pin
@@ -168,7 +168,7 @@ def _warped(
     whole = [cell for cell in every if (some := cell.meets(part)) is not None and wants(some)]
     read = _ahead(reader, [source_box(warp, cell) for cell in whole], warp.pixel_bytes)
     found = [(cell, _cell(reader, warp, cell, read)) for cell in whole]
-    return _pasted(part, [(cell, made) for cell, made in found if made is not None])
+    return pasted(part, [(cell, made) for cell, made in found if made is not None])
 
 
 def _cell(reader: _Reader, warp: Warp, cell: Box, read: ReadPart) -> tuple[Pixels, Valid] | None:
@@ -201,17 +201,3 @@ def _ahead(reader: _Reader, boxes: list[Box | None], pixel_bytes: int) -> ReadPa
         return pixels[:, *inside], valid[:, *inside]
 
     return read
-
-
-def _pasted(part: Box, made: list[tuple[Box, tuple[Pixels, Valid]]]) -> tuple[Pixels, Valid] | None:
-    if not made:
-        return None
-    bands, dtype = made[0][1][0].shape[0], made[0][1][0].dtype
-    pixels = np.zeros((bands, part.height, part.width), dtype)
-    valid = np.zeros(pixels.shape, np.bool_)
-    for cell, (some, known) in made:
-        both = cell.meets(part)
-        if both is not None:
-            there, here = both.inside(part), both.inside(cell)
-            pixels[:, *there], valid[:, *there] = some[:, *here], known[:, *here]
-    return pixels, valid

@@ -144,15 +144,21 @@ def _scale(values: Floats) -> float:
 
 def _in_quarters(warp: Warp, cell: Box, read: ReadPart) -> tuple[Pixels, Valid] | None:
     parts = [(box, warp_cell(warp, box, read)) for box in quarters(cell)]
-    made = [(box, part) for box, part in parts if part is not None]
+    return pasted(cell, [(box, part) for box, part in parts if part is not None])
+
+
+def pasted(part: Box, made: list[tuple[Box, tuple[Pixels, Valid]]]) -> tuple[Pixels, Valid] | None:
+    """What boxes hold of ``part``, together; None where there is no box. No value elsewhere."""
     if not made:
         return None
     bands, dtype = made[0][1][0].shape[0], made[0][1][0].dtype
-    pixels = np.zeros((bands, cell.height, cell.width), dtype)
+    pixels = np.zeros((bands, part.height, part.width), dtype)
     valid = np.zeros(pixels.shape, np.bool_)
-    for box, (some, known) in made:
-        inside = box.inside(cell)
-        pixels[:, *inside], valid[:, *inside] = some, known
+    for cell, (some, known) in made:
+        both = cell.meets(part)
+        if both is not None:
+            there, here = both.inside(part), both.inside(cell)
+            pixels[:, *there], valid[:, *there] = some[:, *here], known[:, *here]
     return pixels, valid
 
 
