@@ -36,7 +36,7 @@ class Request:
 
 
 def dry_run(request: Request, console: Console) -> int:
-    """Print the plan; nothing is written, not even the manifest, and no store is asked."""
+    """Print the plan; nothing is written, and no store is asked but for a job that is reused."""
     spec = _plan(request)
     console.answer(plan_text.as_json(spec, request.limits), plan_text.as_text(spec, request.limits))
     return 0

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from scenemosaic.manifests.port import Row
-from scenemosaic.retry import retrying
 from scenemosaic.session import JobSpec, Run, Session, open_session
+from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
 
 
@@ -26,16 +25,10 @@ def _standing(
 ) -> Iterator[tuple[int, WindowOutcome]]:
     # Windows are committed in their order: without a row of its first, a batch is a new one.
     for number in numbers:
-        row = _row(session, spec, number)
+        row = row_of(session, spec, number)
         if row is not None:
             ours = row.written_by == run.written_by
             state = WindowOutcome(row.window, "written" if ours else "already-present", row.bytes)
             yield number, state
         elif number == numbers[0]:
             return
-
-
-def _row(session: Session, spec: JobSpec, number: int) -> Row | None:
-    partition = session.partition(spec, number)
-    name = spec.plan.recipe.tiling().window(number).name
-    return retrying(lambda: session.manifest.get(partition, name), session.policy, session.effects)

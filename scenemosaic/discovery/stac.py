@@ -129,8 +129,7 @@ def _filed(location: str) -> Iterable[Offer]:
     if not isinstance(value, dict):
         raise InputError(f"{public_uri(location)} holds no JSON object, so it is no STAC")
     if value.get("type") == "FeatureCollection" and isinstance(value.get("features"), list):
-        _check_whole(value, location)
-        return _listed(value["features"], location)
+        return _listed(_items(reader, value, location), location)
     found = reader.stac_object_from_dict(value, public_uri(location))
     if isinstance(found, Catalog):  # and every collection
         return _walked(found)
@@ -140,14 +139,23 @@ def _filed(location: str) -> Iterable[Offer]:
     raise InputError(f"{public_uri(location)} is no STAC item, item collection or catalog")
 
 
-def _check_whole(page: dict[str, Any], location: str) -> None:
+def _items(reader: StacApiIO, page: dict[str, Any], location: str) -> Iterable[Any]:
+    """The items of a collection; of a search's page those of every page that the server has."""
+    if not _has_more(page):
+        return list(page["features"])
+    if not is_http(location):
+        raise InputError(
+            f"{public_uri(location)} is one page of a search that has more: name the search's own "
+            "URL, or save all pages as one file"
+        )
+    pages = reader.get_pages(location, method="GET")
+    return (item for found in pages for item in found.get("features") or ())
+
+
+def _has_more(page: dict[str, Any]) -> bool:
     links = page.get("links")
-    for link in links if isinstance(links, list) else []:
-        if isinstance(link, dict) and link.get("rel") == "next":
-            raise InputError(
-                f"{public_uri(location)} is one page of a search that has more: name the API "
-                "itself, save all pages as one file, or ask for more items a page"
-            )
+    every = links if isinstance(links, list) else []
+    return any(isinstance(link, dict) and link.get("rel") == "next" for link in every)
 
 
 def _walked(catalog: Catalog) -> Iterator[Offer]:

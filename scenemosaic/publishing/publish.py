@@ -94,8 +94,6 @@ def assemble(
     if len(spec.plan.recipe.tiling()) >= MANY_WINDOWS:
         give_back()
     with trail(open_session(spec), spec.plan.job_id, run) as found:
-        if spec.reuse is not None:  # tiles were copied, which a dead run may have left half done
-            uploads.end_below(found.session.store, keys.tiles_prefix(spec.plan.job_id))
         mosaic = _assemble(found.session, spec, run, progress or _silent, renew)
     return replace(mosaic, trace=found.trace)
 
@@ -104,6 +102,8 @@ def _assemble(
     session: Session, spec: JobSpec, run: Run, progress: Progress, renew: bool
 ) -> MosaicResult:
     aim = _look_up(session, spec)
+    if spec.reuse is not None:  # all tiles stand: what a dead run left of a copy comes to nothing
+        uploads.end_below(session.store, keys.tiles_prefix(spec.plan.job_id))
     least = aim.revision + 1 if renew else 0
     for _ in range(_TURNS):
         found = _turn(session, spec, run, aim, least, progress)

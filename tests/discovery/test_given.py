@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -181,3 +183,36 @@ def test_what_is_kept_of_a_time(tmp_path: Path, raster: bytes) -> None:
     place = write(tmp_path / "item.json", described(raster))
     plan, _ = plan_scene([place], PlanOptions())
     assert json.loads(plan.canonical)["datetime_source"] == "item:scene-7"
+
+
+class Pages(BaseHTTPRequestHandler):
+    """A search's URL whose two pages lead on by GET."""
+
+    def do_GET(self) -> None:
+        last = self.path.endswith("token=2")
+        page = pystac.ItemCollection([item("b" if last else "a")]).to_dict()
+        host = f"http://127.0.0.1:{self.server.server_address[1]}"
+        page["links"] = [] if last else [{"rel": "next", "href": f"{host}/search?token=2"}]
+        body = json.dumps(page).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/geo+json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *given: object) -> None:
+        pass
+
+
+def test_a_search_s_url_gives_all_its_pages() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_address[1]}/search?collections=s2&limit=1"
+            found = given_sources([url], "visual")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert [one.facts.item_id for one in found if one.facts] == ["a", "b"]
+    assert [one.location for one in found] == ["s3://scenes/a.tif", "s3://scenes/b.tif"]
