@@ -9,12 +9,16 @@ from prefect.events.actions import ActionTypes, ChangeFlowRunState, DoNothing, S
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
 
-from flows.alive import SILENCE_S
+from flows.alive import PENDING, SILENCE_S
 from flows.deployment_table import TAGS
 from flows.observed import INCOMPLETE_EVENT
 from flows.watch_ledger import STALE_EVENT
 from scenemosaic.errors import InputError
 
+# A run may die between its state and its first heartbeat.
+_BEGUN: Final = {"prefect.flow-run.Running", "prefect.flow-run.heartbeat"}
+# A worker has taken the run; of a container it takes minutes until it begins.
+_TAKEN: Final = {"prefect.flow-run.Pending", "prefect.flow-run.Submitting"}
 _BODY: Final = (
     "{{ automation.name }}. {{ automation.description }}\n"
     "{{ event.event }} of {{ event.resource.id }} at {{ event.occurred }}: {{ event.payload }}"
@@ -51,19 +55,20 @@ def wanted(told: ActionTypes, silence_s: int = SILENCE_S) -> list[AutomationCore
         AutomationCore(
             name="scenemosaic: run without a sign of life",
             description="Its process was killed: the run is Crashed, and safe to retry.",
-            trigger=_silence(silence_s),
-            actions=[_crashed(silence_s), told],
+            trigger=_silence(_BEGUN, silence_s),
+            actions=[_crashed(f"no heartbeat for {silence_s} s; what is committed stays"), told],
+        ),
+        AutomationCore(
+            name="scenemosaic: run that never began",
+            description="Its worker died as it took it: the run is Crashed, and safe to retry.",
+            trigger=_silence(_TAKEN, PENDING * silence_s),
+            actions=[_crashed(f"taken, and not begun for {PENDING * silence_s} s"), told],
         ),
     ]
 
 
-def _crashed(silence_s: int) -> ChangeFlowRunState:
-    return ChangeFlowRunState(
-        name="Crashed",
-        state=StateType.CRASHED,
-        force=False,
-        message=f"no heartbeat for {silence_s} s; what is committed stays",
-    )
+def _crashed(message: str) -> ChangeFlowRunState:
+    return ChangeFlowRunState(name="Crashed", state=StateType.CRASHED, force=False, message=message)
 
 
 def _on(event: str, resource: str) -> EventTrigger:
@@ -75,9 +80,9 @@ def _on(event: str, resource: str) -> EventTrigger:
     )
 
 
-def _silence(silence_s: int) -> EventTrigger:
+def _silence(after: set[str], silence_s: int) -> EventTrigger:
     return EventTrigger(
-        after={"prefect.flow-run.heartbeat"},
+        after=after,
         # Any event of the run will do: final states have names of our own.
         expect={"prefect.flow-run.*"},
         match={"prefect.resource.id": "prefect.flow-run.*"},
@@ -112,5 +117,7 @@ def _put(client: SyncPrefectClient, automation: AutomationCore) -> str:
         client.create_automation(automation)
         return "made"
     kept = automation.model_copy(update={"enabled": found[0].enabled})
-    client.update_automation(found[0].id, kept)
+    # The server begins an updated one anew: runs that are silent by now would stay so for good.
+    if found[0].model_dump(exclude={"id"}) != kept.model_dump():
+        client.update_automation(found[0].id, kept)
     return "as it should be"

@@ -1,13 +1,17 @@
 """A run outlives whoever reads what it logs: its worker, its runner, a pipe."""
 
 import logging
+import os
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from prefect.logging.handlers import PrefectConsoleHandler
 
 from flows.streams import drop
+
+# Only the process that carries out a deployment's run has it.
+_RUN_ID: Final = "PREFECT__FLOW_RUN_ID"
 
 
 def outlive_readers() -> None:
@@ -18,6 +22,12 @@ def outlive_readers() -> None:
     """
     for console in _consoles():
         console.on_broken_pipe = partial(drop, console.file)
+
+
+def outlive_from_the_start() -> None:
+    """The same in a run's own process as it loads its flow: Prefect logs before it calls it."""
+    if _RUN_ID in os.environ:
+        outlive_readers()
 
 
 def _consoles() -> Iterator[Any]:

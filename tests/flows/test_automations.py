@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from flows.alive import LEAST_SILENCE_S
+from flows.deployment_table import TAGS
 from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.stores import open_store
 from tests.flows.scenes import make_scene, spoil_block
@@ -24,6 +25,7 @@ LEDGER, JOB_ID = "watched-by-nobody", "ab" * 16
 NAMES = [
     "scenemosaic: job incomplete",
     "scenemosaic: ledger held for too long",
+    "scenemosaic: run that never began",
     "scenemosaic: run without a sign of life",
 ]
 
@@ -48,16 +50,8 @@ def heard() -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
 
 
-@pytest.fixture
-def automated(prefect_server: str) -> Iterator[str]:
-    """The server, on which this test alone has automations: others share it."""
-    yield prefect_server
-    for one in api(prefect_server, "automations/filter", {}):
-        request(prefect_server, f"automations/{one['id']}", method="DELETE")
-
-
-def test_each_fires(automated: str, heard: tuple[str, list[str]], tmp_path: Path) -> None:
-    url, root, (hook, told) = automated, tmp_path / "root", heard
+def test_each_fires(served_server: str, heard: tuple[str, list[str]], tmp_path: Path) -> None:
+    url, root, (hook, told) = served_server, tmp_path / "root", heard
     spoilt, whole = make_scene(tmp_path / "spoilt.tif"), make_scene(tmp_path / "whole.tif", seed=2)
     spoil_block(spoilt, 1, 1)
     hold_the_ledger(root)
@@ -68,7 +62,7 @@ def test_each_fires(automated: str, heard: tuple[str, list[str]], tmp_path: Path
         assert "scenemosaic.job.incomplete" in said(told, NAMES[0])[0]
         until(lambda: len(said(told, NAMES[1])) == 1, process)
         assert f"scenemosaic.ledger.{LEDGER}" in said(told, NAMES[1])[0]
-        assert said(told, NAMES[2]) == []
+        assert said(told, NAMES[3]) == []
 
         automate(url, tmp_path, "--notify", notify, "--silence", str(LEAST_SILENCE_S))
         assert process.stdin is not None
@@ -76,11 +70,23 @@ def test_each_fires(automated: str, heard: tuple[str, list[str]], tmp_path: Path
         process.stdin.flush()
         run = until(lambda: running(url, root), process)
         assert run["tags"] == ["scenemosaic"]
+        taken = take(url, run["flow_id"])
         until(lambda: heartbeats(url, run["id"]), process)
         process.kill()
+        # As a worker that is started again does: whose silence is waited for is not forgotten.
+        automate(url, tmp_path, "--notify", notify, "--silence", str(LEAST_SILENCE_S))
         until(lambda: state_of(url, run["id"])["type"] == "CRASHED")
         assert "no heartbeat for 10 s" in state_of(url, run["id"])["message"]
-        until(lambda: any(run["id"] in text for text in said(told, NAMES[2])))
+        until(lambda: any(run["id"] in text for text in said(told, NAMES[3])))
+        until(lambda: state_of(url, taken)["type"] == "CRASHED")
+        assert "not begun" in state_of(url, taken)["message"]
+
+
+def take(url: str, flow_id: str) -> str:
+    """A run that a worker took, and of which nobody will hear again."""
+    state = {"type": "PENDING", "name": "Submitting"}
+    run = request(url, "flow_runs/", {"flow_id": flow_id, "tags": list(TAGS), "state": state})
+    return str(run["id"])
 
 
 def hold_the_ledger(root: Path) -> None:

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -13,11 +13,10 @@ from flows.patience import PAUSE_S, await_server, patiently
 from tests.flows.serving import environment
 
 READER_DIES = """
-import logging, os, sys
+import sys
 from prefect.logging import get_logger
-from flows.outliving import outlive_readers
 get_logger("flow_runs").error("one")
-outlive_readers()
+{prepare}
 sys.stdin.read()
 for text in ("two", "three"):
     get_logger("flow_runs").error(text)
@@ -90,10 +89,18 @@ def test_only_a_deployments_run_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     await_server()
 
 
-def test_a_run_outlives_who_reads_its_log() -> None:
+@pytest.mark.parametrize(
+    ("prepare", "env"),
+    [
+        ("from flows.outliving import outlive_readers; outlive_readers()", {}),
+        ("import flows.verify", {"PREFECT__FLOW_RUN_ID": "00000000-0000-4000-8000-000000000000"}),
+    ],
+    ids=["within a flow", "as a deployment's flow is loaded"],
+)
+def test_a_run_outlives_who_reads_its_log(prepare: str, env: Mapping[str, str]) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", READER_DIES],
-        env=environment(),
+        [sys.executable, "-c", READER_DIES.format(prepare=prepare)],
+        env=environment(env),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
