@@ -4,7 +4,7 @@ import hashlib
 import logging
 import zlib
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import rasterio
@@ -19,7 +19,7 @@ from scenemosaic.recipe import Recipe
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.layout import LevelShape
-from scenemosaic.tiff.runs import Sizes, run_bytes
+from scenemosaic.tiff.runs import Sizes, row_bytes, run_bytes
 from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.tile import EncodedTile, window_shapes
 from scenemosaic.words import some
@@ -68,8 +68,20 @@ def read_tile(data: bytes, window: Window, recipe: Recipe, uri: str) -> EncodedT
     ends = len(data) - np.cumsum([0, *lengths])
     if ends[-1] <= 0:
         raise ForeignObject(f"{uri} is not laid out as a tile of this job")
-    crc = tuple(zlib.crc32(data[start:end]) for end, start in pairwise(ends.tolist()))
-    return EncodedTile(data, hashlib.sha256(data).hexdigest(), tuple(sizes), crc, int(ends[-1]))
+    bounds = [(start, end) for end, start in pairwise(ends.tolist())]
+    crc = tuple(zlib.crc32(data[start:end]) for start, end in bounds)
+    row_crcs = tuple(
+        zlib.crc32(data[row_start:row_end])
+        for (start, _), level, shape in zip(bounds, sizes, shapes, strict=True)
+        for row_start, row_end in pairwise(_row_bounds(start, level, shape))
+    )
+    sha256 = hashlib.sha256(data).hexdigest()
+    return EncodedTile(data, sha256, tuple(sizes), crc, row_crcs, int(ends[-1]))
+
+
+def _row_bounds(start: int, sizes: Sizes, shape: LevelShape) -> list[int]:
+    lengths = row_bytes(sizes, shape.across, shape.frame_bytes).tolist()
+    return list(accumulate(lengths, initial=start))
 
 
 def _sizes(

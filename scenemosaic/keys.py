@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from scenemosaic.errors import InputError
+from scenemosaic.grid import window_name
 
 TIFF_CONTENT_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 WINDOWS_PER_SHARD = 8192
@@ -70,6 +71,21 @@ def preview_key(job_id: str, revision: int = 0) -> str:
 def stage_key(job_id: str, digest: str) -> str:
     """An object that a large mosaic is put together from; ``digest`` is of what it is made of."""
     return f"stages/{job_id}/{digest}.part"
+
+
+def top_boxes_prefix(job_id: str) -> str:
+    """Where the parts of a very large mosaic's top levels lie: among its stages."""
+    return f"stages/{job_id}/top-"
+
+
+def top_box_prefix(job_id: str, row: int, col: int) -> str:
+    """One part of them, by its place, of whatever it was made."""
+    return f"{top_boxes_prefix(job_id)}{window_name(row, col)}-"
+
+
+def top_box_key(job_id: str, row: int, col: int, digest: str) -> str:
+    """The same as made of what ``digest`` is of."""
+    return f"{top_box_prefix(job_id, row, col)}{digest}.part"
 
 
 def item_key(job_id: str) -> str:

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 A = TypeVar("A")
@@ -23,3 +24,15 @@ def in_parallel(work: Callable[[A], B], items: Iterable[A], workers: int) -> Ite
         finally:
             for future in waiting:
                 future.cancel()
+
+
+@contextmanager
+def beside(work: Callable[[], object]) -> Iterator[None]:
+    """Do ``work`` in another thread while the block runs; what it raises is raised at its end.
+
+    Where both raise, it is what the block raised.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="beside") as pool:
+        done = pool.submit(work)
+        yield
+        done.result()

@@ -12,7 +12,7 @@ from scenemosaic.grid import Grid, Tiling
 from scenemosaic.grid_json import grid_from_json, grid_json
 
 # The version of new plans, and that of plans which name none.
-ENCODING: Final = 3
+ENCODING: Final = 4
 FIRST_ENCODING: Final = 1
 _DEFAULTS: Final[dict[str, object]] = {
     "nodata": None,
@@ -31,7 +31,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "encoding_version": FIRST_ENCODING,
 }
 # What stands around each block, by encoding version; see scenemosaic.tiff.runs.
-_FRAME_BYTES: Final = {FIRST_ENCODING: 8, 2: 0, ENCODING: 0}
+_FRAME_BYTES: Final = {FIRST_ENCODING: 8, 2: 0, 3: 0, ENCODING: 0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,8 @@ from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import default_predictor
 
 FIRST_SEEDED: Final = 3
+# From here on: a third of what ISA-L takes to decode, and a tenth more bytes of the seed.
+_FIRST_BY_ZSTD: Final = 4
 _QUICK: Final = frozenset({"deflate", "zstd", "none"})
 
 
@@ -33,17 +35,26 @@ def seed_recipe(recipe: Recipe) -> Recipe | None:
 
 def exact_recipe(recipe: Recipe, block_size: int) -> Recipe:
     """The same pixels in blocks of another size, exactly, and quick to encode and decode."""
-    compress = recipe.compress if recipe.compress in _QUICK else "deflate"
+    compress, predictor = _quickest(recipe)
     return replace(
         recipe,
         block_size=block_size,
         compress=compress,
         level=None,
-        predictor=default_predictor(compress, recipe.dtype),
+        predictor=predictor,
         nbits=None,
         photometric=None,
         effort="fast" if compress != "none" else "balanced",
     )
+
+
+def _quickest(recipe: Recipe) -> tuple[str, int]:
+    """Codec and predictor. Differences of floats' bits are undone in a fifth of the time of 3."""
+    if recipe.encoding_version < _FIRST_BY_ZSTD:
+        compress = recipe.compress if recipe.compress in _QUICK else "deflate"
+        return compress, default_predictor(compress, recipe.dtype)
+    compress = recipe.compress if recipe.compress == "none" else "zstd"
+    return compress, min(default_predictor(compress, recipe.dtype), 2)
 
 
 def tile_recipes(recipe: Recipe) -> tuple[Recipe, ...]:

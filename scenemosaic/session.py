@@ -4,11 +4,12 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from scenemosaic import keys
 from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.claims import Claims, ClaimSettings, settings_from
-from scenemosaic.commit import Effects, RetryPolicy, system_effects
+from scenemosaic.commit import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.history import Looks
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
@@ -77,6 +78,14 @@ class Session:
     def witnessed(self, witness: Witness) -> "Session":
         """The same session, whose commits are told to ``witness``."""
         return replace(self, effects=replace(self.effects, witness=witness))
+
+    def get(self, key: str, offset: int, size_bytes: int, etag: str) -> bytes:
+        """A range of this version of an object, asked for again where that may help.
+
+        Raises IncompleteError where the object is gone, or is another one.
+        """
+        read = partial(self.store.get, key, offset, size_bytes, etag)
+        return retrying(read, self.policy, self.effects)
 
     def claims(self) -> Claims:
         """The claims kept in this session's manifest."""

@@ -21,22 +21,32 @@ from scenemosaic.tiff.template import alpha_band, creation
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]
 _FIRST_ZSTD_LEVEL = 9
+# A manifest row has 64 KB for all its columns, and can do without the checksums of block rows.
+_ROOM_BYTES = 48 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedTile:
-    """A tile's bytes with what its manifest row says of them, level 0 first."""
+    """A tile's bytes with what its manifest row says of them, level 0 first.
+
+    ``row_crcs``: the CRC-32 of each block row of each level.
+    """
 
     data: bytes
     sha256: str
     sizes: tuple[Sizes, ...]
     crc: tuple[int, ...]
+    row_crcs: tuple[int, ...]
     header_bytes: int
 
     @property
     def blocks(self) -> bytes:
         """The ``blocks`` of its manifest row."""
-        return pack(Packed(self.sizes, isal_zlib.crc32(self.data[: self.header_bytes])))
+        header_crc = isal_zlib.crc32(self.data[: self.header_bytes])
+        packed = pack(Packed(self.sizes, header_crc, np.array(self.row_crcs, np.uint32)))
+        if len(packed) <= _ROOM_BYTES:
+            return packed
+        return pack(Packed(self.sizes, header_crc))
 
 
 def encode_tile(
@@ -73,6 +83,7 @@ def encode_tile(
         hashlib.sha256(data).hexdigest(),
         tuple(run.sizes for run in runs),
         tuple(run.crc for run in runs),
+        tuple(crc for run in runs for crc in run.row_crcs),
         len(layout.header),
     )
 
@@ -114,7 +125,7 @@ def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflat
         blocks = gdal_codec.encode_blocks(pixels, recipe.block_size, creation(recipe))
     if mask is not None:
         blocks += codec.encode_mask(mask, recipe.block_size)
-    return join(blocks, recipe.frame_bytes)
+    return join(blocks, recipe.frame_bytes, ceil_div(pixels.shape[2], recipe.block_size))
 
 
 def block_coding(recipe: Recipe) -> codec.BlockCoding:

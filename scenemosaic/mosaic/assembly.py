@@ -2,43 +2,52 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.keys import MOSAIC_ROW
 from scenemosaic.manifests.port import Row
 from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.mosaic.contract import check_contract
-from scenemosaic.mosaic.picture import Picture, shown_level
+from scenemosaic.mosaic.picture import Picture
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
 from scenemosaic.mosaic.reaching import reaching_levels
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
-from scenemosaic.mosaic.top import TopMaker
+from scenemosaic.mosaic.top import AT_ONCE, TopMaker
 from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
 from scenemosaic.seed import tile_recipes
-from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
+from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.layout import Template
+from scenemosaic.top_boxes.stored import NO_BOXES, StandingBoxes, ready_box
+from scenemosaic.top_boxes.which import box_levels, top_boxes
 from scenemosaic.words import some
 
 Get = Callable[[str, int, int, str], bytes]
+_FINELY: Final = Copying()
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A mosaic ready to be composed; ``preview()`` waits for the PNG of a small level of it."""
+    """A mosaic ready to be composed; ``preview()`` draws the PNG of a small level of it."""
 
     stitched: Stitched
     preview: Callable[[], bytes]
 
 
-def tiles_in_order(plan: Plan, rows: Iterable[Row]) -> list[StoredTile]:
-    """All tiles in the order of their windows; IncompleteError names windows without a row."""
+def tiles_in_order(
+    plan: Plan, rows: Iterable[Row], numbers: Sequence[int] | None = None
+) -> list[StoredTile]:
+    """The tiles of the windows ``numbers`` (of all), in their order.
+
+    IncompleteError names windows without a row.
+    """
     by_name = {row.window: row for row in rows if row.window != MOSAIC_ROW}
-    windows = list(plan.recipe.tiling().windows())
+    tiling = plan.recipe.tiling()
+    windows = [tiling.window(n) for n in (range(len(tiling)) if numbers is None else numbers)]
     missing = [window.name for window in windows if window.name not in by_name]
     if missing:
         raise IncompleteError(f"{len(missing)} windows have no manifest row: {some(missing)}")
@@ -47,29 +56,44 @@ def tiles_in_order(plan: Plan, rows: Iterable[Row]) -> list[StoredTile]:
 
 
 @contextmanager
-def assembled(tiles: Sequence[StoredTile], recipe: Recipe, get: Get) -> Iterator[Assembled]:
+def assembled(
+    tiles: Sequence[StoredTile],
+    recipe: Recipe,
+    get: Get,
+    boxes: StandingBoxes = NO_BOXES,
+    copying: Copying = _FINELY,
+    readers: int = 1,
+) -> Iterator[Assembled]:
     """The mosaic of ``tiles``; its top levels lie in a scratch file while the context lasts.
 
-    ``get(key, offset, size_bytes, etag)`` reads a range of a tile.
+    ``get(key, offset, size_bytes, etag)`` reads a range of a tile, or of one of ``boxes``, whose
+    runs are taken over. ``copying`` is what the store says of copies; ``readers`` read of it at
+    once.
     """
     reuse_large_buffers()
     template = check_contract(tiles, recipe, partial(_part, get))
     tiling = recipe.tiling()
     levels = [tile_level(tiles, k, coded) for k, coded in enumerate(tile_recipes(recipe))]
     seeds = levels.pop() if len(levels) > tiling.tile_levels + 1 else None
-    with (
-        tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file,
-        ThreadPoolExecutor(1) as beside,
-    ):
+    with tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file:
         scratch = Scratch(file.file, file.name)
         fetch = _fetcher(get, scratch)
-        picture = Picture(recipe, template, beside)
-        if (shown := shown_level(tiling)) <= tiling.tile_levels:
-            picture.read(partial(_whole, levels[shown], template, fetch))
-        maker = TopMaker(recipe, template, scratch, fetch, picture.see, seeds)
+        picture = Picture(recipe, template, partial(_whole, tuple(levels), template, fetch))
+        all_stand = len(boxes) == len(top_boxes(recipe))
+        maker = TopMaker(
+            recipe,
+            template,
+            scratch,
+            fetch,
+            picture.see,
+            seeds,
+            leaf_levels=box_levels(recipe),
+            ready=partial(ready_box, boxes, recipe, get),
+            at_once=max(AT_ONCE, readers) if all_stand else AT_ONCE,
+        )
         make = partial(reaching_levels, maker) if maker.kernel.reach else maker.levels
         levels += make(levels[-1], tiling.tile_levels, tiling.last_level)
-        yield Assembled(stitch(template, levels), picture.png)
+        yield Assembled(stitch(template, levels, copying), picture.png)
 
 
 def _part(get: Get, tile: StoredTile, offset: int, size_bytes: int) -> bytes:
@@ -89,6 +113,9 @@ def _fetcher(get: Get, scratch: Scratch) -> Fetch:
     return fetch
 
 
-def _whole(level: PieceLevel, template: Template, fetch: Fetch) -> tuple[Pixels, Mask | None]:
+def _whole(
+    levels: Sequence[PieceLevel], template: Template, fetch: Fetch, number: int
+) -> tuple[Pixels, Mask | None]:
+    level = levels[number]
     box = range(level.run_rows), range(level.run_cols)
     return read_pieces(level, *box, template, fetch)

@@ -1,7 +1,6 @@
-"""A mosaic's preview, drawn from one of its small levels while the rest is still made."""
+"""A mosaic's preview, drawn from one of its small levels."""
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
 
 import numpy as np
 
@@ -10,6 +9,9 @@ from scenemosaic.mosaic.pieces import Mask, Pixels
 from scenemosaic.publishing.preview import MAX_SIDE_PX, preview_png
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff.layout import Template
+
+# The pixels of a whole level of the tiles' own, and their mask.
+Read = Callable[[int], tuple[Pixels, Mask | None]]
 
 
 def shown_level(tiling: Tiling) -> int:
@@ -20,24 +22,20 @@ def shown_level(tiling: Tiling) -> int:
 
 
 class Picture:
-    """The preview of a mosaic; it is drawn by ``executor`` once its level is there.
+    """The preview of a mosaic, of a level that is either read, or put together of its boxes.
 
-    The level is either read whole, or put together from the boxes of it that are seen.
+    It is drawn when it is asked for: beside the copying it would only be in the way.
     """
 
-    def __init__(self, recipe: Recipe, template: Template, executor: Executor) -> None:
-        self._recipe, self._template, self._executor = recipe, template, executor
-        self._png: Future[bytes] | None = None
+    def __init__(self, recipe: Recipe, template: Template, read: Read) -> None:
+        self._recipe, self._template, self._read = recipe, template, read
         tiling = recipe.tiling()
         self._level = shown_level(tiling)
-        height, width = tiling.size_at(self._level)
+        self._is_read = self._level <= tiling.tile_levels
+        height, width = (0, 0) if self._is_read else tiling.size_at(self._level)
         self._pixels: Pixels = np.empty((recipe.bands, height, width), recipe.dtype)
         self._mask = np.empty((height, width), np.uint8) if recipe.has_mask else None
         self._missing = height * width
-
-    def read(self, whole: Callable[[], tuple[Pixels, Mask | None]]) -> None:
-        """Draw what ``whole`` reads: all pixels of the level, and their mask."""
-        self._png = self._executor.submit(lambda: self._draw(*whole()))
 
     def see(self, level: int, y: int, x: int, pixels: Pixels, mask: Mask | None) -> None:
         """Keep a box of ``level``, its corner at (y, x), where it is of the level that is shown."""
@@ -48,14 +46,10 @@ class Picture:
         if self._mask is not None and mask is not None:
             self._mask[box] = mask
         self._missing -= pixels[0].size
-        if not self._missing:
-            self._png = self._executor.submit(self._draw, self._pixels, self._mask)
 
     def png(self) -> bytes:
-        """The PNG, waited for. Raises what reading the level raised."""
-        if self._png is None:
+        """The PNG. Raises what reading the level raises."""
+        if self._missing:
             raise RuntimeError(f"level {self._level} was never shown whole")
-        return self._png.result()
-
-    def _draw(self, pixels: Pixels, mask: Mask | None) -> bytes:
-        return preview_png(pixels, mask, self._recipe.nodata, self._template)
+        image = self._read(self._level) if self._is_read else (self._pixels, self._mask)
+        return preview_png(*image, self._recipe.nodata, self._template)

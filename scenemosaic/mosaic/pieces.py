@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
@@ -19,7 +19,7 @@ from scenemosaic.stores.port import CopyRun, FileSlice, Segment
 from scenemosaic.tiff import decode
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
-from scenemosaic.tiff.runs import Run
+from scenemosaic.tiff.runs import Crcs, Run
 from scenemosaic.tile import block_coding, level_shape
 
 Pixels = npt.NDArray[Any]
@@ -32,12 +32,14 @@ class Piece:
     """One run of a level: where it belongs, where its bytes lie (None if sparse), what they are.
 
     ``digest`` names the bytes: that of the whole tile with the level, or of the run itself.
+    ``row_crcs`` are those of its block rows, None where they are not known.
     """
 
     placed: Placed
     source: CopyRun | FileSlice | None
     crc: int
     digest: str
+    row_crcs: Crcs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,6 @@ class PieceLevel:
     @property
     def run_cols(self) -> int:
         return ceil_div(self.shape.width, self.run_size)
-
-    def as_level(self) -> Level:
-        """For the layout."""
-        return Level(self.shape, [piece.placed for piece in self.pieces])
-
-    def sources(self) -> Iterator[Segment]:
-        """Where the bytes of this level lie, in the order in which they are stored."""
-        return (piece.source for piece in self.pieces if piece.source is not None)
 
 
 def read_pieces(

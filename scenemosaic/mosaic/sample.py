@@ -24,15 +24,17 @@ from scenemosaic.tiff.structure import (
 from scenemosaic.tiff.template import template_from_directories
 from scenemosaic.tile import level_shape
 
-_AT_ONCE: Final = 2
 _ADVICE: Final = "nothing leads to it yet: run verify --deep, then repair"
 
 # ``read(offset, size_bytes)`` gives a range of the stored mosaic.
 Read = Callable[[int, int], bytes]
 
 
-def check_sample(read: Read, size_bytes: int, recipe: Recipe, name: str) -> None:
-    """Raise IncompleteError, naming what of ``name`` is not as it should be."""
+def check_sample(read: Read, size_bytes: int, recipe: Recipe, name: str, readers: int = 1) -> None:
+    """Raise IncompleteError, naming what of ``name`` is not as it should be.
+
+    ``readers`` are as many as serve: one where reads need not be waited for.
+    """
     tiling = recipe.tiling()
     shapes = [level_shape(recipe, *tiling.size_at(k)) for k in range(tiling.last_level + 1)]
     try:
@@ -48,7 +50,7 @@ def check_sample(read: Read, size_bytes: int, recipe: Recipe, name: str) -> None
         number, level, index = one
         _check_block(level, index, decoder, read, f"{name}, level {number}")
 
-    for _ in in_parallel(check, chosen, _AT_ONCE):
+    for _ in in_parallel(check, chosen, readers):
         pass
 
 

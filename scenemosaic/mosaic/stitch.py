@@ -3,22 +3,29 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.grid import Window, ceil_div
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
+from scenemosaic.mosaic.block_order import stored_order
 from scenemosaic.mosaic.pieces import Piece, PieceLevel
 from scenemosaic.recipe import Recipe
-from scenemosaic.stores.port import CopyRun, Literal, Segment
+from scenemosaic.stores.port import Copying, CopyRun, Literal, Segment
+from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Placed, Template, plan_file
-from scenemosaic.tiff.runs import Sizes, run_bytes, unpack
+from scenemosaic.tiff.runs import Crcs, Sizes, run_bytes, unpack
 from scenemosaic.tile import level_shape, window_shapes
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTile:
-    """One window's tile as its row describes it, block sizes unpacked, level 0 first."""
+    """One window's tile as its row describes it, block sizes unpacked, level 0 first.
+
+    ``row_crcs``: by level, of each block row; None where there is one alone, or the row does
+    not say.
+    """
 
     window: Window
     key: str
@@ -26,6 +33,7 @@ class StoredTile:
     sizes: tuple[Sizes, ...]
     frame_bytes: int
     header_crc: int | None
+    row_crcs: tuple[Crcs | None, ...]
 
     def run_offset(self, level: int) -> int:
         """Where a level's run begins in the tile: the smallest level comes first."""
@@ -47,16 +55,29 @@ class Stitched:
 
 
 def stored_tile(job_id: str, window: Window, row: Row, recipe: Recipe) -> StoredTile:
-    """A row's tile. Raises IncompleteError where the row cannot be that of this window."""
+    """A row's tile. Raises IncompleteError or BadTiff where the row cannot be this window's."""
     shapes = window_shapes(window, recipe)
     if row.blocks is None or len(row.crc) != len(shapes):
         raise IncompleteError(f"the manifest row of window {window.name} lacks its block sizes")
     packed = unpack(row.blocks, [shape.blocks for shape in shapes])
-    key = tile_key(job_id, window.name)
-    tile = StoredTile(window, key, row, packed.sizes, recipe.frame_bytes, packed.header_crc)
+    key, frame = tile_key(job_id, window.name), recipe.frame_bytes
+    row_crcs = _by_level(packed.row_crcs, [shape.block_rows for shape in shapes])
+    tile = StoredTile(window, key, row, packed.sizes, frame, packed.header_crc, row_crcs)
     if tile.header_bytes <= 0:
         raise IncompleteError(f"the manifest row of window {window.name} contradicts itself")
     return tile
+
+
+def _by_level(row_crcs: Crcs | None, counts: Sequence[int]) -> tuple[Crcs | None, ...]:
+    if row_crcs is None:
+        return (None,) * len(counts)
+    if row_crcs.size != sum(counts):
+        raise BadTiff(f"the row's checksums are not those of {sum(counts)} block rows")
+    # Copies: a view would keep them all, and of many tiles that is much.
+    return tuple(
+        row_crcs[end - count : end].copy() if count > 1 else None
+        for end, count in zip(accumulate(counts), counts, strict=True)
+    )
 
 
 def tile_level(tiles: Sequence[StoredTile], level: int, recipe: Recipe) -> PieceLevel:
@@ -79,13 +100,14 @@ def _piece(tile: StoredTile, level: int, blocks: int, recipe: Recipe) -> Piece:
     length = placed.size_bytes
     crc = tile.row.crc[level]
     run = CopyRun(tile.key, tile.row.etag, tile.run_offset(level), length, crc) if length else None
-    return Piece(placed, run, crc, f"{tile.row.sha256}:{level}")
+    return Piece(placed, run, crc, f"{tile.row.sha256}:{level}", tile.row_crcs[level])
 
 
-def stitch(template: Template, levels: Sequence[PieceLevel]) -> Stitched:
+def stitch(template: Template, levels: Sequence[PieceLevel], copying: Copying) -> Stitched:
     """The mosaic of ``levels`` (level 0 first): header, then smallest level to level 0."""
-    layout = plan_file(template, [level.as_level() for level in levels], shift=(0, 0))
-    sources = [source for level in reversed(levels) for source in level.sources()]
+    stored = [stored_order(level, copying) for level in levels]
+    layout = plan_file(template, [one.level for one in stored], shift=(0, 0))
+    sources = [source for one in reversed(stored) for source in one.sources]
     segments = (Literal(layout.header), *sources)
     return Stitched(segments, layout.size_bytes, _digest(layout.header, levels))
 

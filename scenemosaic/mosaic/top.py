@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 import numpy as np
 
-from scenemosaic.levels import Kernel, pyramid
+from scenemosaic.levels import Kernel, halve, pyramid
 from scenemosaic.mosaic.pieces import (
     Fetch,
     Mask,
@@ -25,14 +27,15 @@ from scenemosaic.mosaic.pieces import (
 )
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.stores.port import CopyRun
 from scenemosaic.tiff.deflate import cheapest
 from scenemosaic.tiff.layout import LevelShape, Placed, Template
-from scenemosaic.tiff.runs import Run
+from scenemosaic.tiff.runs import Crcs, Run, Sizes
 from scenemosaic.tile import encode_run, kernel_of, level_shape
 
 _LEAF_BYTES = 8 << 20
 _MAX_STEP = 4
-_AT_ONCE = 2
+AT_ONCE: Final = 2
 
 # Takes each box that is made: its level, its corner (y, x) there, pixels and mask.
 See = Callable[[int, int, int, Pixels, Mask | None], None]
@@ -48,19 +51,51 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run that lies in the store already, None where all its blocks are sparse."""
+
+    source: CopyRun | None
+    sizes: Sizes
+    crc: int
+    row_crcs: Crcs
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
-    """A box's pixels at one level, and the run that they were encoded to."""
+    """A box's pixels at one level, and the run that they were encoded to.
+
+    Of a stored run they are there (not empty) where the next level or the preview needs them.
+    """
 
     pixels: Pixels
     mask: Mask | None
     shape: LevelShape
-    run: Run
+    run: Run | StoredRun
     digest: str
+
+
+Image = tuple[Pixels, Mask | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A box's levels, and its part of the level above them; None at the top."""
+
+    made: list[Made]
+    share: Image | None
+
+
+# A leaf's levels where somebody has made them already (:mod:`scenemosaic.top_boxes`).
+Ready = Callable[[Box], list[Made] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class TopMaker:
-    """What the top levels of one mosaic are made with; ``seeds`` are the first of them."""
+    """What the top levels of one mosaic are made with; ``seeds`` are the first of them.
+
+    ``leaf_levels`` is how many levels a leaf makes, where that is not decided here; ``at_once``
+    boxes are made side by side.
+    """
 
     recipe: Recipe
     template: Template
@@ -68,6 +103,9 @@ class TopMaker:
     fetch: Fetch
     see: See
     seeds: PieceLevel | None = None
+    leaf_levels: int | None = None
+    ready: Ready = lambda box: None
+    at_once: int = AT_ONCE
 
     @property
     def kernel(self) -> Kernel:
@@ -77,13 +115,14 @@ class TopMaker:
         """The levels ``first`` + 1 to ``last``, where ``base`` is the level ``first``."""
         if first == last:
             return []
-        step = min(self._step(base), last - first)
+        step = min(self.leaf_levels or self._step(base), last - first)
         pieces: list[dict[tuple[int, int], Piece]] = [{} for _ in range(last - first)]
         for box, made in self._computed(base, step, last - first):
             for up, one in enumerate(made, box.up - len(made) + 1):
                 size = _run_size(base, step, up)
                 self.see(first + up, box.row * size, box.col * size, one.pixels, one.mask)
                 pieces[up - 1][box.row, box.col] = self.piece(one, box, size)
+            made.clear()  # what lies above is made of its share
         return [
             PieceLevel(
                 level_shape(self.recipe, *self.recipe.tiling().size_at(first + up)),
@@ -98,7 +137,10 @@ class TopMaker:
         """The run of a box of ``run_size`` pixels, kept in the scratch file."""
         blocks = run_size // made.shape.block_size
         placed = Placed(box.row * blocks, box.col * blocks, made.shape, made.run.sizes)
-        return Piece(placed, self.scratch.add(made.run), made.run.crc, made.digest)
+        run = made.run
+        if isinstance(run, StoredRun):
+            return Piece(placed, run.source, run.crc, made.digest, run.row_crcs)
+        return Piece(placed, self.scratch.add(run), run.crc, made.digest)
 
     def _step(self, base: PieceLevel) -> int:
         """How many levels a leaf makes: as many as keep its pixels few, and at least one."""
@@ -113,22 +155,30 @@ class TopMaker:
 
         A box waits for boxes that were handed over before it: threads never wait in a circle.
         """
-        below: dict[Box, Future[list[Made]]] = {}
-        waiting: deque[tuple[Box, Future[list[Made]]]] = deque()
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        below: dict[Box, Future[_Grown]] = {}
+        waiting: deque[tuple[Box, Future[_Grown]]] = deque()
+        with ThreadPoolExecutor(self.at_once) as pool:
             for box in _boxes(base, step, ups):
                 parts = [(part, below.pop(part)) for part in _parts(box) if part in below]
-                if parts:
-                    below[box] = pool.submit(self._above, parts)
-                else:
-                    below[box] = pool.submit(self._leaf, box, base)
+                made = partial(self._above, parts) if parts else partial(self._leaf, box, base)
+                below[box] = pool.submit(self._grown, made, is_last=box.up == ups)
                 waiting.append((box, below[box]))
-                if len(waiting) > _AT_ONCE:
+                if len(waiting) > self.at_once:
                     yield _finished(waiting)
             while waiting:
                 yield _finished(waiting)
 
+    def _grown(self, make: Callable[[], list[Made]], *, is_last: bool) -> _Grown:
+        """What ``make`` makes, and its share of the level above, while it is at hand."""
+        made = make()
+        share = None if is_last else halve(made[-1].pixels, made[-1].mask, self.kernel)
+        return _Grown(made, share)
+
     def _leaf(self, box: Box, base: PieceLevel) -> list[Made]:
+        return self.ready(box) or self.leaf(box, base)
+
+    def leaf(self, box: Box, base: PieceLevel) -> list[Made]:
+        """The levels of a box that is made of runs of the base, or of its seeds: lowest first."""
         side = 1 << box.up
         rows = range(box.row * side, min((box.row + 1) * side, base.run_rows))
         cols = range(box.col * side, min((box.col + 1) * side, base.run_cols))
@@ -137,16 +187,18 @@ class TopMaker:
             return self._made(pixels, mask, box.up)
         return [self.encoded(pixels, mask), *self._made(pixels, mask, box.up - 1)]
 
-    def _above(self, parts: Sequence[tuple[Box, Future[list[Made]]]]) -> list[Made]:
-        rows: dict[int, list[Made]] = {}
+    def _above(self, parts: Sequence[tuple[Box, Future[_Grown]]]) -> list[Made]:
+        rows: dict[int, list[Image]] = {}
         for box, part in parts:
-            rows.setdefault(box.row, []).append(part.result()[-1])
-        pixels = np.block([[made.pixels for made in row] for row in rows.values()])
+            share = part.result().share
+            if share is not None:
+                rows.setdefault(box.row, []).append(share)
+        pixels = np.block([[pixels for pixels, _ in row] for row in rows.values()])
         if not self.recipe.has_mask:
-            return self._made(pixels, None, 1)
-        return self._made(
-            pixels, np.block([[made.mask for made in row] for row in rows.values()]), 1
-        )
+            return [self.encoded(pixels, None)]
+        return [
+            self.encoded(pixels, np.block([[mask for _, mask in row] for row in rows.values()]))
+        ]
 
     def _made(self, pixels: Pixels, mask: Mask | None, levels: int) -> list[Made]:
         """The next ``levels`` levels of an image, the lowest first."""
@@ -184,6 +236,6 @@ def _run_size(base: PieceLevel, step: int, up: int) -> int:
     return base.run_size << max(step - up, 0)
 
 
-def _finished(waiting: deque[tuple[Box, Future[list[Made]]]]) -> tuple[Box, list[Made]]:
-    box, made = waiting.popleft()
-    return box, made.result()
+def _finished(waiting: deque[tuple[Box, Future[_Grown]]]) -> tuple[Box, list[Made]]:
+    box, grown = waiting.popleft()
+    return box, grown.result().made

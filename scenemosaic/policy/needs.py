@@ -53,6 +53,7 @@ AUDIT, JOBS, LEDGER, TILES, MOSAICS, STAGES = (
 )
 ITEMS = "mosaics/*/item.json"
 PLANS = "jobs/*/plan.json"
+TOP_BOXES = "stages/*/top-*"
 LEDGERS = "ledger/*.json"
 PUBLISHED = (CATALOG_KEY, POINTER_KEY)
 # What each run asks a root once, and what only the full preflight does.
@@ -73,9 +74,9 @@ _ASKS_ONCE = (
 NEEDS: Mapping[Role, tuple[Need, ...]] = {
     Role.WORKER: (
         *_ASKS_ONCE,
-        Need(Verb.READ, (AUDIT, JOBS, MOSAICS, TILES)),
+        Need(Verb.READ, (AUDIT, JOBS, MOSAICS, TILES, TOP_BOXES)),
         Need(Verb.LIST_VERSIONS, (EVERYTHING,)),
-        Need(Verb.CREATE, (AUDIT, JOBS, TILES)),
+        Need(Verb.CREATE, (AUDIT, JOBS, TILES, TOP_BOXES)),
     ),
     Role.ASSEMBLER: (
         Need(Verb.READ, (AUDIT, JOBS, MOSAICS, STAGES, TILES)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rasterio import Env
 from rasterio.errors import NotGeoreferencedWarning
 from rasterio.io import MemoryFile
+from rasterio.session import DummySession
 
 from scenemosaic.sources.metadata import SourceMetadata, metadata_of
 
@@ -44,7 +45,8 @@ class HeaderFacts:
 
 def header_facts(header: bytes) -> HeaderFacts:
     """What the bytes in front of a TIFF's data say, as GDAL understands them."""
-    with warnings.catch_warnings(), Env(GDAL_PAM_ENABLED="NO"), MemoryFile(header) as memory:
+    env = Env(DummySession(), GDAL_PAM_ENABLED="NO")
+    with warnings.catch_warnings(), env, MemoryFile(header) as memory:
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         with memory.open(driver="GTiff") as dataset:
             return _facts(metadata_of(dataset))

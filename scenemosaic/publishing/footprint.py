@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+import rasterio
 from rasterio._err import CPLE_AppDefinedError, CPLE_BaseError
 from rasterio.crs import CRS
 from rasterio.errors import RasterioError
+from rasterio.session import DummySession
 from rasterio.warp import transform as transform_points
 
 from scenemosaic.grid import Grid
@@ -63,7 +65,8 @@ def _to_wgs84(grid: Grid, points: Sequence[Point]) -> Ring:
     ys = [d * col + e * row + f for col, row in zip(cols, rows, strict=True)]
     try:
         crs, wgs84 = CRS.from_wkt(grid.crs_wkt), CRS.from_string(_WGS84)
-        return _transformed(crs, wgs84, list(zip(xs, ys, strict=True)))
+        with rasterio.Env(DummySession()):
+            return _transformed(crs, wgs84, list(zip(xs, ys, strict=True)))
     except (RasterioError, CPLE_BaseError):  # another planet, or no place at all
         return []
 

@@ -8,21 +8,22 @@ from isal import isal_zlib
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _LEVEL = 1
-_BITS, _RGBA, _SUB = 8, 6, 1
+_BITS, _SUB = 8, 1
+_COLOUR_TYPES = {3: 2, 4: 6}
 
 
-def png(rgba: npt.NDArray[np.uint8]) -> bytes:
-    """The PNG of an image (height, width, 4) of red, green, blue and alpha.
+def png(image: npt.NDArray[np.uint8]) -> bytes:
+    """The PNG of an image (height, width, 3 or 4) of red, green, blue and perhaps alpha.
 
     Each row is filtered by Sub: differences of neighbours in a row.
     """
-    height, width, channels = rgba.shape
+    height, width, channels = image.shape
     rows = np.empty((height, 1 + width * channels), np.uint8)
     rows[:, 0] = _SUB
-    flat = rgba.reshape(height, width * channels)
+    flat = image.reshape(height, width * channels)
     rows[:, 1 : 1 + channels] = flat[:, :channels]
     np.subtract(flat[:, channels:], flat[:, :-channels], out=rows[:, 1 + channels :])
-    header = struct.pack(">IIBBBBB", width, height, _BITS, _RGBA, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, _BITS, _COLOUR_TYPES[channels], 0, 0, 0)
     data = isal_zlib.compress(rows, _LEVEL)
     return _SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
 

@@ -21,7 +21,7 @@ Shares = npt.NDArray[np.floating[Any]]
 MAX_SIDE_PX: Final = 1024
 _PERCENTILES: Final = (2.0, 98.0)
 # Percentiles need no more than every so many pixels of a band.
-_SAMPLED_PX: Final = 65_536
+_SAMPLED_PX: Final = 16_384
 _COLOR_MAP_TAG: Final = 320
 _OPAQUE: Final = 255
 
@@ -42,7 +42,7 @@ def preview_png(
 
 
 def render(pixels: Pixels, mask: Bytes8 | None, nodata: Number | None, look: Look) -> bytes:
-    """An RGBA PNG of at most 1024 pixels a side; the same bytes for the same input.
+    """A PNG of at most 1024 pixels a side; the same bytes for the same input.
 
     The first three bands (or the first one) are stretched between their 2nd and
     98th percentiles. Masked, nodata and non-finite pixels are transparent.
@@ -52,15 +52,21 @@ def render(pixels: Pixels, mask: Bytes8 | None, nodata: Number | None, look: Loo
     shown = None if mask is None else mask[::step, ::step] > 0
     bands = _shown_bands(pixels, look)
     valid = [_valid(band, nodata) for band in bands]
-    if look.palette is not None:
-        rgba = _paletted(bands[0], look.palette)
-    else:
-        rgba = _stretched(bands, valid, _transparency(pixels, look))
     visible = np.logical_or.reduce(valid)
-    hidden = ~visible if shown is None else ~(visible & shown)
-    if hidden.any():
-        rgba[hidden] = 0
-    return png(rgba)
+    if shown is not None:
+        visible &= shown
+    if look.palette is not None:
+        return png(_hiding(_paletted(bands[0], look.palette), visible))
+    alpha = _transparency(pixels, look)
+    if alpha is None and visible.all():
+        return png(_stretched(bands, valid))
+    return png(_hiding(_stretched(bands, valid, _OPAQUE if alpha is None else alpha), visible))
+
+
+def _hiding(rgba: Bytes8, visible: Bits) -> Bytes8:
+    if not visible.all():
+        rgba[~visible] = 0
+    return rgba
 
 
 def look_of(template: Template) -> Look:
@@ -100,14 +106,16 @@ def _paletted(band: Pixels, palette: Mapping[int, tuple[int, int, int, int]]) ->
     return colors
 
 
-def _stretched(bands: list[Pixels], valid: list[Bits], transparency: Bytes8) -> Bytes8:
+def _stretched(bands: list[Pixels], valid: list[Bits], *alpha: Bytes8 | int) -> Bytes8:
+    """Red, green, blue, and alpha where it is given."""
     channels = [_stretch(band, bits) for band, bits in zip(bands, valid, strict=True)]
     if len(channels) == 1:
         channels *= 3
-    rgba = np.empty((*transparency.shape, 4), np.uint8)
-    for index, channel in enumerate((*channels, transparency)):
-        rgba[..., index] = channel
-    return rgba
+    shown = (*channels, *alpha)
+    image = np.empty((*bands[0].shape, len(shown)), np.uint8)
+    for index, channel in enumerate(shown):
+        image[..., index] = channel
+    return image
 
 
 def _stretch(band: Pixels, valid: Bits) -> Bytes8:
@@ -133,10 +141,10 @@ def _stretch(band: Pixels, valid: Bits) -> Bytes8:
     return scaled
 
 
-def _transparency(pixels: Pixels, look: Look) -> Bytes8:
-    """The alpha band as 0..255; opaque where there is none."""
+def _transparency(pixels: Pixels, look: Look) -> Bytes8 | None:
+    """The alpha band as 0..255."""
     if look.alpha is None:
-        return np.full(pixels.shape[1:], _OPAQUE, np.uint8)
+        return None
     alpha = pixels[look.alpha - 1]
     if alpha.dtype == np.uint8:
         return np.ascontiguousarray(alpha)

@@ -31,6 +31,7 @@ from scenemosaic.ledger.rules import Answer, Blocked, Ended, Exhausted, NotActiv
 from scenemosaic.ledger.state import Entry, Published, State
 from scenemosaic.manifests.port import Row
 from scenemosaic.mutable import Changed, Mutable
+from scenemosaic.next_step import command
 from scenemosaic.publishing import latest
 from scenemosaic.publishing.item import Item, read_item
 from scenemosaic.publishing.latest import Latest, Target
@@ -75,13 +76,13 @@ def inspect(spec: JobSpec) -> Target:
     if mosaic is None or item is None:
         raise IncompleteError(
             f"job {job_id} is not finished, and only what is finished is published: see "
-            f"scenemosaic status {job_id} --to {spec.root}"
+            f"{command('status', job_id, spec.place)}"
         )
     if not _agree(mosaic, item, mosaic_row(session, spec)):
         raise ForeignObject(
             f"{mosaic.uri} (ETag {mosaic.etag}, digest {mosaic.digest}) is not the mosaic that "
             f"{mosaic.item} and its row describe: see "
-            f"scenemosaic verify {job_id} --to {spec.root}"
+            f"{command('verify', job_id, spec.place)}"
         )
     key = keys.mosaic_key(job_id, mosaic.revision)
     pinned = Published(mosaic.revision, mosaic.digest, mosaic.etag, mosaic.version_id)
@@ -120,6 +121,27 @@ def publish(
         return _Publisher(session, spec, book, wanted).publish(approved)
 
 
+def settled(spec: JobSpec, ledger: str, wanted: Wanted) -> Publication | None:
+    """What :func:`publish` would answer without anything to do, whatever others do meanwhile.
+
+    None where there is something to publish, be it that others are in the way by now.
+    Changes nothing; raises as :func:`publish` does.
+    """
+    session = open_session(spec)
+    book = open_book(session.store, ledger, effects=session.effects)
+    return _Publisher(session, spec, book, wanted).foresee().settled
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreseen:
+    """How things stand before anything is changed; ``settled`` where nothing is to be done."""
+
+    stands: Latest | None
+    at_least: int
+    answer: Answer
+    settled: Publication | None
+
+
 class _Publisher:
     """One publication under way, with what it has counted."""
 
@@ -130,18 +152,27 @@ class _Publisher:
         self._counters = Counter[str]()
 
     def publish(self, approved: Target | None) -> Publication:
+        now = self.foresee()
+        if now.settled is not None:
+            return now.settled
+        answer = now.answer
+        if isinstance(answer, Reserved):  # else the job need not be looked at
+            target = self._inspect(approved)
+            answer = self._count(self._book.reserve(self._wanted, now.at_least))
+            if isinstance(answer, Reserved):
+                return self._outcome(answer, self._carry_out(target))
+        return self._refused(answer, now.stands)
+
+    def foresee(self) -> _Foreseen:
         before, catalog = self._look()
         known = before is not None and before.ledger == self._book.name
         at_least = before.ledger_revision if before is not None and known else 0
-        answer = self._book.foresee(self._wanted, at_least)
+        answer, settled = self._book.foresee(self._wanted, at_least), None
         if before is not None and known and self._nothing_new(answer, before, catalog):
-            return self._outcome(None, before)
-        if isinstance(answer, Reserved):  # else the job need not be looked at
-            target = self._inspect(approved)
-            answer = self._count(self._book.reserve(self._wanted, at_least))
-            if isinstance(answer, Reserved):
-                return self._outcome(answer, self._carry_out(target))
-        return self._refused(answer, before)
+            settled = self._outcome(None, before)
+        elif isinstance(answer, Ended):
+            settled = self._ended(answer, before)
+        return _Foreseen(before, at_least, answer, settled)
 
     def _nothing_new(self, answer: Answer, stands: Latest, catalog: bytes | None) -> bool:
         """Whether a new run, which nobody blocks, would publish what is the latest already."""

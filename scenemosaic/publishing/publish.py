@@ -18,6 +18,7 @@ from scenemosaic.memory import give_back
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
+from scenemosaic.parallel import beside
 from scenemosaic.publishing.band_facts import HeaderFacts, header_facts
 from scenemosaic.publishing.collection import ensure_collection
 from scenemosaic.publishing.item import Item, read_item, read_item_to_move
@@ -38,6 +39,8 @@ from scenemosaic.stores.port import (
     Segment,
     Store,
 )
+from scenemosaic.top_boxes.standing import standing_boxes, with_boxes
+from scenemosaic.top_boxes.stored import StandingBoxes
 from scenemosaic.trail import trail
 
 __all__ = ["MosaicResult", "Progress", "assemble", "result"]
@@ -50,6 +53,8 @@ CLAIM_FROM_BYTES = 64 << 20
 CLAIM_UPLOADS_FROM_BYTES = 5 << 20  # S3 takes nothing smaller as a part: no upload stays open
 # From here on their rows need more memory than assembly's buffers.
 MANY_WINDOWS: Final = 10_000
+# Of a store that is far away; each holds a leaf of the tree in memory (mosaic/top.py).
+_READERS_FAR: Final = 4
 # Each turn is lost to somebody who moved the item meanwhile, and so made progress.
 _TURNS: Final = 16
 
@@ -131,7 +136,8 @@ def _turn(
     def work(held: Held | None) -> MosaicResult | None:
         # Whoever waited for the claim starts from what stands now.
         now = aim if looks == 1 else _look_up(session, spec)
-        return _publish(session, spec, run, now, held, least, progress)
+        publish = partial(_publish, session, spec, run, now, held, least, progress)
+        return with_boxes(publish, standing_boxes(session, spec, now.tiles))
 
     if not _is_costly(session.store, aim.tiles):
         return look() or work(None)
@@ -145,7 +151,8 @@ def _look_up(session: Session, spec: JobSpec) -> _Aim:
         session.policy,
         session.effects,
     )
-    return _Aim(item, etag, tiles_in_order(spec.plan, rows), rows_digest(rows))
+    digest = rows_digest(rows)  # before the tiles are there, as it holds much of all rows
+    return _Aim(item, etag, tiles_in_order(spec.plan, rows), digest)
 
 
 def _is_costly(store: Store, tiles: Sequence[StoredTile]) -> bool:
@@ -172,8 +179,11 @@ def _publish(
     held: Held | None,
     least: int,
     progress: Progress,
+    boxes: StandingBoxes,
 ) -> MosaicResult | None:
-    with assembled(aim.tiles, spec.plan.recipe, _reader(session)) as mosaic:
+    source = aim.tiles, spec.plan.recipe, session.get
+    copying = session.store.capabilities.copying
+    with assembled(*source, boxes, copying, _readers(session)) as mosaic:
         total = mosaic.stitched.size_bytes
         progress(0, total)
         wanted = Wanted(
@@ -185,21 +195,22 @@ def _publish(
         )
         committed, revision = place_mosaic(session, spec, run, wanted, held)
         progress(total, total)
-        _check_stored(session, spec, committed.stored)
-        png = mosaic.preview()
-        header = _header(mosaic.stitched.segments[0])
+        preview_key = keys.preview_key(spec.plan.job_id, revision)
+        # Neither leads to the mosaic: the item does, which comes after both.
+        with beside(partial(_check_stored, session, spec, committed.stored)):
+            png = mosaic.preview()
+            header = _header(mosaic.stitched.segments[0])
+            preview = put_small(session, spec, run, preview_key, png, "image/png", IfAbsent())
     key = committed.stored.key
     if (held is not None and not held.fresh) or committed.counters["ambiguous"]:
         uploads.end_others(session.store, key)
     described = insert_row(session, spec, run, committed.stored)
-    preview_key = keys.preview_key(spec.plan.job_id, revision)
-    preview = put_small(session, spec, run, preview_key, png, "image/png", IfAbsent()).stored
     if spec.plan.collection is not None:
         ensure_collection(session, run, spec.plan.collection)
     facts = MosaicFacts(
         file=file_facts(committed.stored),
         digest=committed.stored.metadata["digest"],
-        preview=file_facts(preview),
+        preview=file_facts(preview.stored),
         header=header,
         rows_sha256=aim.rows_sha256,
         revision=revision,
@@ -214,21 +225,17 @@ def _publish(
 
 def _check_stored(session: Session, spec: JobSpec, stored: ObjectInfo) -> None:
     """Also one that another run left behind: nothing leads to it before it was looked at."""
-    get = _reader(session)
     check_sample(
-        lambda offset, size_bytes: get(stored.key, offset, size_bytes, stored.etag),
+        lambda offset, size_bytes: session.get(stored.key, offset, size_bytes, stored.etag),
         stored.size_bytes,
         spec.plan.recipe,
         session.store.object_uri(stored.key),
+        _readers(session),
     )
 
 
-def _reader(session: Session) -> Callable[[str, int, int, str], bytes]:
-    def get(key: str, offset: int, size_bytes: int, etag: str) -> bytes:
-        read = partial(session.store.get, key, offset, size_bytes, etag)
-        return retrying(read, session.policy, session.effects)
-
-    return get
+def _readers(session: Session) -> int:
+    return _READERS_FAR if session.store.capabilities.is_far else 1
 
 
 def _header(first: Segment) -> HeaderFacts:

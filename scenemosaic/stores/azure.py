@@ -29,6 +29,7 @@ from scenemosaic.stores.port import (
     Body,
     Capabilities,
     Condition,
+    Copying,
     CopyRun,
     IfAbsent,
     IfMatch,
@@ -65,7 +66,12 @@ class AzureStore(RemoteStore[Requests]):
     """
 
     capabilities = Capabilities(
-        if_match=True, versions=True, delete_markers=False, server_side_copy=True
+        if_match=True,
+        versions=True,
+        delete_markers=False,
+        server_side_copy=True,
+        # Each is a request, of which a long run takes one for AZURE_LIMITS.max_copy_bytes.
+        copying=Copying(AZURE_LIMITS.max_copy_bytes // 4, AZURE_LIMITS.max_parts // 2),
     )
 
     def __init__(

@@ -24,6 +24,7 @@ from scenemosaic.stores.port import (
     Body,
     Capabilities,
     Condition,
+    Copying,
     IfAbsent,
     IfMatch,
     ObjectInfo,
@@ -60,7 +61,12 @@ class GcsStore(RemoteStore[Requests]):
     """
 
     capabilities = Capabilities(
-        if_match=True, versions=True, delete_markers=False, server_side_copy=False
+        if_match=True,
+        versions=True,
+        delete_markers=False,
+        server_side_copy=False,
+        # Each is a request, of which a long run takes one for a chunk.
+        copying=Copying(CHUNK_BYTES // 4),
     )
 
     def head(self, key: str) -> ObjectInfo | None:

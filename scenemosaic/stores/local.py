@@ -34,6 +34,7 @@ from scenemosaic.stores.port import (
     Body,
     Capabilities,
     Condition,
+    Copying,
     IfAbsent,
     ObjectInfo,
     Segment,
@@ -64,7 +65,12 @@ class LocalStore:
     """
 
     capabilities = Capabilities(
-        if_match=True, versions=False, delete_markers=False, server_side_copy=True
+        if_match=True,
+        versions=False,
+        delete_markers=False,
+        server_side_copy=True,
+        copying=Copying(),
+        is_far=False,
     )
 
     def __init__(self, root: Root, token: Callable[[], str] = secrets.token_hex) -> None:

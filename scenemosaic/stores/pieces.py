@@ -95,7 +95,13 @@ def _joined(first: Seen, second: Seen) -> Seen:
 def _check(segment: Segment, crc: int | None) -> None:
     if not isinstance(segment, CopyRun) or None in (crc, segment.crc) or crc == segment.crc:
         return
-    raise IncompleteError(f"{segment.key} holds other bytes than its manifest row says")
+    raise IncompleteError(other_bytes(segment))
+
+
+def other_bytes(run: CopyRun) -> str:
+    """That a run's bytes have another CRC-32, for people."""
+    where = f"from byte {run.offset} to {run.offset + run.size_bytes}"
+    return f"{run.key} holds other bytes than its manifest row says, somewhere {where}"
 
 
 def in_chunks(segments: Sequence[Segment], chunk_bytes: int) -> Iterator[tuple[Segment, ...]]:

@@ -109,13 +109,29 @@ Segment = Literal | CopyRun | FileSlice
 
 
 @dataclass(frozen=True, slots=True)
+class Copying:
+    """How finely ``compose`` may be told to copy at no more cost than in long runs.
+
+    Runs of ``least_bytes`` and more, and of a level of a mosaic no more than ``most_runs``.
+    """
+
+    least_bytes: int = 0
+    most_runs: int = 50_000
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What the adapter offers; the conformance suite asserts both ways."""
+    """What the adapter offers; the conformance suite asserts both ways.
+
+    ``is_far``: an answer is waited for, so several questions at once are answered sooner.
+    """
 
     if_match: bool
     versions: bool
     delete_markers: bool
     server_side_copy: bool
+    copying: Copying
+    is_far: bool = True
 
 
 class Head(Protocol):

@@ -25,7 +25,14 @@ from scenemosaic.stores.port import (
 from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_multipart import Multipart
-from scenemosaic.stores.s3_parts import S3_LIMITS, Limits, UploadPart, in_stages, plan_parts
+from scenemosaic.stores.s3_parts import (
+    COPYING,
+    S3_LIMITS,
+    Limits,
+    UploadPart,
+    in_stages,
+    plan_parts,
+)
 from scenemosaic.stores.s3_probes import S3Probes
 from scenemosaic.stores.s3_requests import Reply, Requests, S3Options, make_client, options_of
 from scenemosaic.stores.s3_uploads import open_uploads
@@ -45,7 +52,11 @@ class S3Store(RemoteStore[Requests]):
     """A bucket's prefix; ``begun`` is told each large write's upload ID."""
 
     capabilities = Capabilities(
-        if_match=True, versions=True, delete_markers=True, server_side_copy=True
+        if_match=True,
+        versions=True,
+        delete_markers=True,
+        server_side_copy=True,
+        copying=COPYING,
     )
 
     def __init__(

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scenemosaic.errors import InputError
-from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
+from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
 
 MIN_PART_BYTES = 5 << 20
 MAX_COPY_BYTES = 5 << 30
 GATHER_BYTES = 16 << 20
 MAX_PARTS = 10_000
+# Shorter runs would pass through here; and all levels have to fit one upload's parts.
+COPYING = Copying(MIN_PART_BYTES, MAX_PARTS // 2)
 
 
 @dataclass(frozen=True, slots=True)

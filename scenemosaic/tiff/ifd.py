@@ -202,17 +202,20 @@ def _directory(
     return b"".join(entries).ljust(values.position - position, b"\0") + bytes(values.data)
 
 
-# Every claim here is true of each file that we write; the order of blocks is not
-# row-major in a mosaic, so it isn't claimed (GDAL's validator makes a false claim an error).
+# Every claim here is true of each file in which it stands: GDAL's validator makes a false one
+# an error.
+_ROWS = b"BLOCK_ORDER=ROW_MAJOR\n"
 _FRAMES = b"BLOCK_LEADER=SIZE_AS_UINT4\nBLOCK_TRAILER=LAST_4_BYTES_REPEATED\n"
 
 
-def file_header(*, big: bool, framed: bool) -> bytes:
+def file_header(*, big: bool, framed: bool, in_rows: bool = False) -> bytes:
     """Magic, pointer to the first directory, and GDAL's ghost area; ends where it points to.
 
-    ``framed``: every block of the file has its leader and trailer.
+    ``framed``: every block of the file has its leader and trailer. ``in_rows``: the blocks
+    of every image and mask are row-major.
     """
-    claims = b"LAYOUT=IFDS_BEFORE_DATA\n" + (_FRAMES if framed else b"")
+    claims = b"LAYOUT=IFDS_BEFORE_DATA\n" + (_ROWS if in_rows else b"")
+    claims += _FRAMES if framed else b""
     claims += b"KNOWN_INCOMPATIBLE_EDITION=NO\n "
     ghost = b"GDAL_STRUCTURAL_METADATA_SIZE=%06d bytes\n" % len(claims) + claims
     ghost += b" " * (len(ghost) % 2)

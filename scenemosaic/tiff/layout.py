@@ -66,6 +66,16 @@ class LevelShape:
         return ceil_div(self.height, self.block_size)
 
     @property
+    def layers(self) -> int:
+        """The images that are stored one behind the other: each plane, and the mask."""
+        return self.planes + self.has_mask
+
+    @property
+    def block_rows(self) -> int:
+        """How many block rows a run of this shape is made of (:mod:`scenemosaic.tiff.runs`)."""
+        return self.layers * self.down
+
+    @property
     def image_blocks(self) -> int:
         return self.planes * self.across * self.down
 
@@ -91,11 +101,15 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of a file: its shape and its runs in the order in which they are stored."""
+    """One level of a file: its shape and its runs in the order in which they are stored.
+
+    ``in_rows``: the file may say of it that its blocks are row-major.
+    """
 
     shape: LevelShape
     runs: Sequence[Placed]
     is_seed: bool = False
+    in_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +130,12 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
     """
     data_bytes = sum(run.size_bytes for level in levels for run in level.runs)
     framed = levels[0].shape.frame_bytes != BARE
+    in_rows = all(level.in_rows for level in levels)
     empty = [_blank(level.shape) for level in levels]
     for big in (False, True):
         directories = _directories(template, levels, empty, shift, big)
-        header_bytes = _header_bytes(directories, big, framed)
+        front = ifd.file_header(big=big, framed=framed, in_rows=in_rows)
+        header_bytes = len(front) + _directories_bytes(directories, big)
         if big or header_bytes + data_bytes <= _CLASSIC_LIMIT:
             break
     arrays: list[tuple[Offsets, Sizes]] = []
@@ -128,7 +144,8 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
         array, position = _arrays(level, position)
         arrays.insert(0, array)
     directories = _directories(template, levels, arrays, shift, big)
-    return FileLayout(_header(directories, big, framed), header_bytes + data_bytes, big)
+    header = front + ifd.write(directories, len(front), big=big)
+    return FileLayout(header, header_bytes + data_bytes, big)
 
 
 def _arrays(level: Level, position: int) -> tuple[tuple[Offsets, Sizes], int]:
@@ -139,7 +156,7 @@ def _arrays(level: Level, position: int) -> tuple[tuple[Offsets, Sizes], int]:
         starts = block_offsets(run.sizes, position, run.shape.frame_bytes)
         position += run.size_bytes
         for target, source in ((offsets, starts), (counts, run.sizes)):
-            _scatter(target, source, shape, run)
+            scatter(target, source, shape, run)
     return (offsets, counts), position
 
 
@@ -147,9 +164,10 @@ def _blank(shape: LevelShape) -> tuple[Offsets, Sizes]:
     return np.zeros(shape.blocks, np.uint64), np.zeros(shape.blocks, np.uint32)
 
 
-def _scatter(
+def scatter(
     target: npt.NDArray[np.generic], source: npt.NDArray[np.generic], shape: LevelShape, run: Placed
 ) -> None:
+    """Put what is known of a run's blocks into an array of all blocks of its level."""
     rows = slice(run.block_row, run.block_row + run.shape.down)
     cols = slice(run.block_col, run.block_col + run.shape.across)
     split, run_split = shape.image_blocks, run.shape.image_blocks
@@ -226,11 +244,5 @@ def shifted_geo(main: Directory, shift: tuple[int, int]) -> Mapping[int, Tag]:
     return {ifd.TIE_POINT: Tag.of(ifd.DOUBLE, tie)}
 
 
-def _header_bytes(directories: Sequence[Directory], big: bool, framed: bool) -> int:
-    sizes = (ifd.directory_bytes(directory, big=big) for directory in directories)
-    return len(ifd.file_header(big=big, framed=framed)) + sum(sizes)
-
-
-def _header(directories: Sequence[Directory], big: bool, framed: bool) -> bytes:
-    header = ifd.file_header(big=big, framed=framed)
-    return header + ifd.write(directories, len(header), big=big)
+def _directories_bytes(directories: Sequence[Directory], big: bool) -> int:
+    return sum(ifd.directory_bytes(directory, big=big) for directory in directories)

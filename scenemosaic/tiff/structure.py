@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import BadTiff, Directory
 from scenemosaic.tiff.layout import LevelShape, Offsets, Placed
-from scenemosaic.tiff.runs import Sizes, block_offsets, run_bytes
+from scenemosaic.tiff.runs import Sizes, run_bytes
 
 N = TypeVar("N", np.uint32, np.uint64, np.int64)
 _INTEGERS = {3: "<u2", 4: "<u4", 16: "<u8"}
@@ -43,10 +43,18 @@ class BlockArrays:
     @property
     def is_one_run(self) -> bool:
         """Whether the blocks lie one behind the other, as a run is stored."""
-        if (start := self.start) is None:
-            return True
-        expected = block_offsets(self.sizes, start, self.shape.frame_bytes)
-        return bool((expected == self.offsets).all())
+        return len(self.extents) <= 1
+
+    @property
+    def extents(self) -> list[tuple[int, int]]:
+        """Where the blocks' bytes begin and end, in the order of the arrays; neighbours joined."""
+        stored, frame = self.sizes > 0, self.shape.frame_bytes
+        starts = self.offsets[stored].astype(np.int64) - frame // 2
+        ends = starts + self.sizes[stored] + frame
+        breaks = np.flatnonzero(starts[1:] != ends[:-1])
+        firsts = starts[np.concatenate([[0], breaks + 1])[: starts.size]]
+        lasts = ends[np.concatenate([breaks, [-1]])[: starts.size]]
+        return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
     @property
     def size_bytes(self) -> int:

@@ -3,8 +3,6 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Final
 
 from scenemosaic.manifests.port import Row
 from scenemosaic.parallel import in_parallel
@@ -15,10 +13,9 @@ from scenemosaic.tiff.template import template_from_directories
 from scenemosaic.tile import level_shape
 from scenemosaic.verification.blocks import pass_run
 from scenemosaic.verification.mosaic_map import MosaicMap, Segment
-from scenemosaic.verification.reading import CHUNK_BYTES, Read, Stream
+from scenemosaic.verification.reading import CHUNK_BYTES, Read, Stream, gathered, joined
 from scenemosaic.verification.rules import NAMED
 
-_MAX_READINGS: Final = 256
 Progress = Callable[[int, int], None]
 
 
@@ -88,23 +85,21 @@ class MosaicBytes:
     def _digests(self, lines: Mapping[tuple[int, int], list[bytes]]) -> Iterator[str]:
         """The digests that the bytes may stand for: a narrow level can be cut in several ways."""
         front = hashlib.sha256(self.read(0, self.map.front_bytes))
-        ways = [range(len(grids)) for grids in reversed(self.map.grids)]
-        for number, way in enumerate(product(*ways)):
-            if number == _MAX_READINGS:
-                return
+        for way in self.map.ways():
             digest = front.copy()
-            for level, grid in zip(reversed(range(len(ways))), way, strict=True):
+            for level, grid in reversed(list(enumerate(way))):
                 digest.update(b"".join(lines.get((level, grid), ())))
             yield digest.hexdigest()
 
     def _batches(self) -> Iterator[list[tuple[int, Segment]]]:
-        """Runs that lie one behind the other, together as long as a chunk, in order."""
+        """Runs that are together as long as a chunk, in order."""
         batch: list[tuple[int, Segment]] = []
+        size_bytes = 0
         for grid, segment in self._segments():
-            together = batch and batch[-1][1].end == segment.start
-            if batch and (not together or segment.end - batch[0][1].start > CHUNK_BYTES):
+            size_bytes += segment.size_bytes
+            if batch and size_bytes > CHUNK_BYTES:
                 yield batch
-                batch = []
+                batch, size_bytes = [], segment.size_bytes
             batch.append((grid, segment))
         if batch:
             yield batch
@@ -118,18 +113,21 @@ class MosaicBytes:
     def _pass(
         self, batch: list[tuple[int, Segment]], decoder: Decoder | None
     ) -> tuple[list[Passed], int]:
-        start, end = batch[0][1].start, batch[-1][1].end
-        first = self.read(start, min(end - start, CHUNK_BYTES))
-        passed = []
+        extents = [extent for _, one in batch for extent in one.extents]
+        size_bytes = sum(end - start for start, end in extents)
+        read = joined(self.read, extents)
+        first = gathered(self.read, extents) if size_bytes <= CHUNK_BYTES else b""
+        passed, start = [], 0
         for grid, one in batch:
-            head = first[one.start - start : one.end - start]
+            end = start + one.size_bytes
             digest = hashlib.sha256() if one.level > self.map.tile_levels else None
-            stream = Stream(self.read, one.start, one.end, head, digest)
+            stream = Stream(read, start, end, first[start:end], digest)
+            start = end
             shape = self.map.levels[one.level].shape
             crc, wrong = pass_run(stream, shape, one.sizes, decoder, one.indices)
             sha256 = digest.hexdigest() if digest else ""
             passed.append(Passed(one.level, grid, one.run, crc, sha256, tuple(wrong)))
-        return passed, end - start
+        return passed, size_bytes
 
 
 @dataclass(slots=True)

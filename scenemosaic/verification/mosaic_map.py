@@ -12,35 +12,40 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import LevelShape, Placed
-from scenemosaic.tiff.runs import Sizes, run_bytes, unpack
+from scenemosaic.tiff.runs import Sizes, unpack
 from scenemosaic.tiff.structure import BlockArrays, check_inside, front_bytes, part
 from scenemosaic.tile import level_shape, window_shapes
 
-# The top levels' runs are the tiles' smallest runs, or up to so many times doubled.
-_DOUBLED: Final = 4
+# The first top level's runs are the tiles' smallest runs, or up to so many times doubled, and
+# those of each level above half of that: what boxes of some levels come to.
+_DOUBLED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Some blocks that lie one behind the other: ``indices`` of a level, in the file's order.
+    """The stored blocks of a run: ``indices`` of a level, in the run's order.
 
-    ``run`` is the number of the run on its grid: for the tiles' levels, the window's.
+    ``run`` is the number of the run on its grid: for the tiles' levels, the window's. Its
+    bytes are those of ``extents`` (start, end): several, where the level is row-major.
     """
 
     level: int
     run: int
-    start: int
+    extents: tuple[tuple[int, int], ...]
     indices: npt.NDArray[np.int64]
     sizes: Sizes
-    frame_bytes: int
 
     @property
     def size_bytes(self) -> int:
-        return run_bytes(self.sizes, self.frame_bytes)
+        return sum(end - start for start, end in self.extents)
+
+    @property
+    def start(self) -> int:
+        return self.extents[0][0]
 
     @property
     def end(self) -> int:
-        return self.start + self.size_bytes
+        return self.extents[-1][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class MosaicMap:
         self.front_bytes = front_bytes(levels, size_bytes)
         self._tiling: Tiling = recipe.tiling()
         self._numbers = [np.arange(level.sizes.size) for level in levels]
+        self._in_rows = [level.is_one_run for level in levels]
         self._check_no_gaps(size_bytes)
         self.grids = [self._grids(level) for level in range(len(levels))]
 
@@ -94,16 +100,16 @@ class MosaicMap:
                 yield segment
 
     def segment(self, level: int, grid: RunGrid, number: int) -> Segment:
-        """One run; BadTiff where its blocks do not lie one behind the other."""
+        """One run; BadTiff where its blocks do not lie one behind the other, nor row by row."""
         arrays = self.levels[level]
         placed = grid.placed(number, self.recipe)
         run = arrays.run(placed)
-        if not run.is_one_run:
+        extents = tuple(run.extents)
+        if len(extents) > 1 and not self._in_rows[level]:
             raise BadTiff(f"run {number} of level {level} is torn apart")
         indices = part(arrays.shape, self._numbers[level], placed)
         stored = run.sizes > 0
-        start, frame = run.start or 0, run.shape.frame_bytes
-        return Segment(level, number, start, indices[stored], run.sizes[stored], frame)
+        return Segment(level, number, extents, indices[stored], run.sizes[stored])
 
     def disagrees(self, number: int, row: Row) -> bool:
         """Whether the mosaic's block sizes in a window are not those of the window's row."""
@@ -124,7 +130,7 @@ class MosaicMap:
 
     def _grids(self, level: int) -> list[RunGrid]:
         """How the level may be cut: one way for the tiles' levels, else as the offsets allow."""
-        shape, smallest = self.levels[level].shape, self._tiling.window_size >> self.tile_levels
+        shape, smallest = self.levels[level].shape, self._smallest
         if level <= self.tile_levels:
             return [RunGrid(shape, self._tiling.window_size >> level)]
         grids = [RunGrid(shape, smallest << doubled) for doubled in range(_DOUBLED)]
@@ -133,7 +139,31 @@ class MosaicMap:
             raise BadTiff(f"the blocks of level {level} do not lie as this pipeline stores them")
         return list(fitting.values())
 
+    def ways(self) -> list[list[int]]:
+        """How the levels may have been cut when the mosaic was made: the number of each grid."""
+        found = {}
+        for doubled in range(_DOUBLED):
+            sizes = [
+                self._smallest << max(doubled - up, 0)
+                for up in range(len(self.levels) - self.tile_levels - 1)
+            ]
+            way = [self._grid_number(*one) for one in enumerate(sizes, self.tile_levels + 1)]
+            if None not in way:
+                found[tuple(way)] = [0] * (self.tile_levels + 1) + [one or 0 for one in way]
+        return list(found.values())
+
+    def _grid_number(self, level: int, run_size: int) -> int | None:
+        wanted = RunGrid(self.levels[level].shape, run_size)
+        cut = [(grid.rows, grid.cols) for grid in self.grids[level]]
+        return cut.index((wanted.rows, wanted.cols)) if (wanted.rows, wanted.cols) in cut else None
+
+    @property
+    def _smallest(self) -> int:
+        return self._tiling.window_size >> self.tile_levels
+
     def _fits(self, level: int, grid: RunGrid) -> bool:
+        if self._in_rows[level]:
+            return True
         end = None
         try:
             for segment in self.segments(level, grid):

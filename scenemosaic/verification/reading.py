@@ -1,7 +1,8 @@
 """The bytes of one version of an object: in chunks, hashed as they pass."""
 
 import zlib
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from scenemosaic.commit import retrying
@@ -38,6 +39,46 @@ def reader(session: Session, info: ObjectInfo) -> Read:
         return data
 
     return get
+
+
+def joined(read: Read, extents: Sequence[tuple[int, int]]) -> Read:
+    """``read(offset, size)`` of the bytes of ``extents`` (start, end), one behind the other."""
+
+    def get(offset: int, size_bytes: int) -> bytes:
+        pieces, passed = [], 0
+        for start, end in extents:
+            first = max(offset - passed, 0)
+            last = min(offset + size_bytes - passed, end - start)
+            if first < last:
+                pieces.append(read(start + first, last - first))
+            passed += end - start
+        return b"".join(pieces)
+
+    return get
+
+
+def gathered(read: Read, extents: Sequence[tuple[int, int]]) -> bytes:
+    """The bytes of ``extents`` (start, end), one behind the other; neighbours are read together."""
+    found: dict[int, memoryview] = {}
+    for start, end in _merged(sorted(extents)):
+        found[start] = memoryview(read(start, end - start))
+    starts = sorted(found)
+    pieces = []
+    for start, end in extents:
+        base = starts[bisect_right(starts, start) - 1]
+        pieces.append(found[base][start - base : end - base])
+    return b"".join(pieces)
+
+
+def _merged(extents: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Each stretch of extents that touch, as one."""
+    first, last = extents[0]
+    for start, end in extents[1:]:
+        if start > last:
+            yield first, last
+            first = start
+        last = max(last, end)
+    yield first, last
 
 
 class Stream:

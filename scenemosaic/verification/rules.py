@@ -66,6 +66,9 @@ def _of_blocks(subject: str, row: Row, content: TileContent) -> Iterator[Finding
             if stated.header_crc not in (None, content.header_crc):
                 text = "its header's CRC-32 is not that of the row"
                 yield Finding(subject, Kind.BLOCKS, text, of_row=True)
+            if stated.row_crcs is not None and stated.row_crcs.tolist() != [*content.row_crcs]:
+                text = "the CRC-32 of its block rows are not those of the row"
+                yield Finding(subject, Kind.BLOCKS, text, of_row=True)
     if content.crc != row.crc:
         text = f"its runs' CRC-32 are {content.crc}; the row says {row.crc}"
         yield Finding(subject, Kind.BLOCKS, text, of_row=True)

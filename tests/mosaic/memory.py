@@ -14,7 +14,7 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.plan import Pin, Plan
 from scenemosaic.recipe import ENCODING, Recipe
-from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
+from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile, read_box
 
@@ -66,9 +66,9 @@ class MemoryJob:
                     file.seek(segment.offset)
                     return file.read(segment.size_bytes)
 
-    def mosaic(self) -> bytes:
-        tiles = tiles_in_order(self.plan, self.rows)
-        with assembled(tiles, self.plan.recipe, self.get) as made:
+    def mosaic(self, readers: int = 1, copying: Copying | None = None) -> bytes:
+        tiles, how = tiles_in_order(self.plan, self.rows), copying or Copying()
+        with assembled(tiles, self.plan.recipe, self.get, copying=how, readers=readers) as made:
             data = b"".join(map(self.bytes_of, made.stitched.segments))
             assert len(data) == made.stitched.size_bytes
         return data

@@ -11,6 +11,7 @@ from rasterio.io import MemoryFile
 from scenemosaic.errors import IncompleteError
 from scenemosaic.recipe import ENCODING, FIRST_ENCODING
 from scenemosaic.recipe_rules import RESAMPLINGS
+from scenemosaic.seed import FIRST_SEEDED
 from tests.mosaic.memory import MemoryJob, recipe_for, tile_job
 from tests.mosaic.pictures import noise, same
 
@@ -32,7 +33,7 @@ def images(draw: st.DrawFn) -> tuple[Any, dict[str, Any], Any]:
         "resampling": draw(st.sampled_from(RESAMPLINGS)),
         "interleave": draw(st.sampled_from(["pixel", "band"])) if shape[0] > 1 else "pixel",
         "compress": draw(st.sampled_from(["deflate", "zstd", "none"])),
-        "encoding_version": draw(st.sampled_from([FIRST_ENCODING, ENCODING])),
+        "encoding_version": draw(st.sampled_from([FIRST_ENCODING, FIRST_SEEDED, ENCODING])),
     }
     mask = None
     if nodata is None and draw(st.booleans()):

@@ -10,8 +10,8 @@ import rasterio
 
 from scenemosaic.levels import pyramid
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
-from scenemosaic.recipe import FIRST_ENCODING, Recipe
-from scenemosaic.seed import seed_recipe
+from scenemosaic.recipe import ENCODING, FIRST_ENCODING, Recipe
+from scenemosaic.seed import FIRST_SEEDED, seed_recipe
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tile import kernel_of
 from tests.mosaic.memory import Array, MemoryJob, recipe_for, tile_job
@@ -96,3 +96,34 @@ def test_where_there_is_no_seed() -> None:
     assert unseeded(recipe, block_size=16, window_size=48)  # half of it is no block
     assert unseeded(recipe, encoding_version=FIRST_ENCODING)
     assert unseeded(recipe, encoding_version=2)
+
+
+@pytest.mark.parametrize(
+    ("compress", "dtype", "version", "expected"),
+    [
+        ("deflate", "uint16", ENCODING, ("zstd", 2)),
+        ("deflate", "float32", ENCODING, ("zstd", 2)),
+        ("none", "float32", ENCODING, ("none", 1)),
+        ("deflate", "complex64", ENCODING, ("zstd", 1)),
+        ("deflate", "uint16", FIRST_SEEDED, ("deflate", 2)),
+        ("deflate", "float32", FIRST_SEEDED, ("deflate", 3)),
+        ("zstd", "float32", FIRST_SEEDED, ("zstd", 3)),
+        ("webp", "uint8", FIRST_SEEDED, ("deflate", 2)),
+    ],
+)
+def test_seeds_are_quick_to_decode_and_those_of_earlier_jobs_stay_as_they_were(
+    compress: str, dtype: str, version: int, expected: tuple[str, int]
+) -> None:
+    pixels = noise("uint8", (3, 700, 600)).astype(dtype)
+    resampling = "nearest" if dtype == "complex64" else "average"
+    recipe = recipe_for(
+        pixels,
+        256,
+        block_size=128,
+        compress=compress,
+        resampling=resampling,
+        encoding_version=version,
+    )
+    seed = seed_recipe(recipe)
+    assert seed is not None
+    assert (seed.compress, seed.predictor) == expected

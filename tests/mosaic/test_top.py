@@ -55,7 +55,14 @@ def test_pixels_do_not_depend_on_how_many_levels_a_leaf_makes(
         assert all(same(a, b) for a, b in zip(whole[0], levels, strict=True))
 
 
-def test_an_error_of_one_box_ends_all_of_it() -> None:
+def test_bytes_do_not_depend_on_how_many_read_at_once() -> None:
+    pixels = noise("uint16", (3, 700, 900))
+    job = tile_job(pixels, recipe_for(pixels, 64, block_size=32))
+    assert job.mosaic() == job.mosaic(readers=4)
+
+
+@pytest.mark.parametrize("readers", [1, 4])
+def test_an_error_of_one_box_ends_all_of_it(readers: int) -> None:
     pixels = noise("uint16", (1, 600, 600))
     job = tile_job(pixels, recipe_for(pixels, 64, block_size=64))
     read, broken = job.get, job.rows[50].output_uri
@@ -66,4 +73,4 @@ def test_an_error_of_one_box_ends_all_of_it() -> None:
 
     cast(Any, job.__dict__)["get"] = get
     with pytest.raises(BadTiff, match=broken):
-        job.mosaic()
+        job.mosaic(readers)

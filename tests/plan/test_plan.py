@@ -154,7 +154,7 @@ _BAD: list[tuple[str, dict[str, Any]]] = [
     ("compress must be", {"recipe": {"compress": "brotli"}}),
     ("predictor for", {"recipe": {"predictor": 3}}),
     ("resampling must be", {"recipe": {"resampling": "sinc"}}),
-    ("encoding_version", {"recipe": {"encoding_version": 4}}),
+    ("encoding_version", {"recipe": {"encoding_version": 5}}),
     ("level of deflate", {"recipe": {"level": 13}}),
     ("bands must be", {"recipe": {"bands": 10**9}}),
     ("block size", {"recipe": {"block_size": 500}}),

@@ -22,8 +22,14 @@ Array = npt.NDArray[Any]
 def picture(
     pixels: Array, mask: Array | None = None, nodata: float | None = None, look: Look = PLAIN
 ) -> Array:
-    decoded: Array = imagecodecs.png_decode(render(pixels, mask, nodata, look))
-    return decoded
+    return rgba(render(pixels, mask, nodata, look))
+
+
+def rgba(png: bytes) -> Array:
+    """A PNG's pixels; alpha is 255 where it has none."""
+    decoded: Array = imagecodecs.png_decode(png)
+    opaque = np.full((*decoded.shape[:2], 4 - decoded.shape[2]), 255, np.uint8)
+    return np.concatenate([decoded, opaque], axis=2)
 
 
 def ramp(dtype: str = "uint16", bands: int = 1) -> Array:
@@ -96,7 +102,7 @@ def test_palettes_are_honoured() -> None:
     colours = [*reds, *[0] * 254, *greens, *[0] * 254, *blues, *[0] * 254]
     made = template({320: Tag.of(ifd.SHORT, colours)})
     pixels = np.array([[[0, 1, 9]]], "uint8")
-    result = imagecodecs.png_decode(preview_png(pixels, None, 9, made))
+    result = rgba(preview_png(pixels, None, 9, made))
     assert result[0, 1].tolist() == [255, 1, 0, 255]
     assert result[0, 0].tolist() == [0, 0, 0, 255]
     assert result[0, 2].tolist() == [0, 0, 0, 0]

@@ -15,8 +15,10 @@ from scenemosaic import job, keys
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.job import JobSpec, Run
 from scenemosaic.ledger.book import DEFAULT_NAME, Wanted, open_book
+from scenemosaic.mosaic.top import Box
 from scenemosaic.planning import PlanOptions
 from scenemosaic.stores import open_store
+from scenemosaic.top_boxes.committing import make_boxes
 from tests import servers
 from tests.faults.proxy import Fault, Proxy, Rule, no_faults, once
 from tests.faults.wire import Request
@@ -117,6 +119,8 @@ def assemble_in_stages(life: Life, scene: Path, front: Proxy) -> None:
     other = Run("other", "other")
     job.publish_plan(spec, other)
     job.commit_windows(spec, job.missing_windows(spec), other)
+    with life.by("worker"):
+        make_boxes(spec, [Box(1, 0, 0)], other)
     with life.by("assembler"):
         front.rule = once(Fault.REFUSE_403, is_part)
         with pytest.raises(PermanentStoreError):

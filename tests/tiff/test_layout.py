@@ -19,6 +19,7 @@ from scenemosaic.tiff.runs import (
     block_offsets,
     join,
     pack,
+    row_bytes,
     run_bytes,
     unpack,
 )
@@ -65,18 +66,40 @@ def test_bare_blocks_are_neighbours_of_which_a_reader_can_ask_together(
     assert (offsets[1:] == offsets[:-1] + sizes[:-1]).all()
 
 
-@given(size_lists, st.none() | st.integers(0, 2**32 - 1))
-def test_sizes_pack_and_unpack(levels: list[Any], header_crc: int | None) -> None:
-    packed = pack(Packed(tuple(levels), header_crc))
+@given(blocks, st.integers(1, 4), frames)
+def test_block_rows_have_a_checksum_each(
+    made: list[bytes | None], across: int, frame_bytes: int
+) -> None:
+    made = made[: len(made) // across * across]
+    run = join(made, frame_bytes, across)
+    assert run.crc == join(made, frame_bytes).crc == zlib.crc32(b"".join(run.pieces))
+    assert len(run.row_crcs) == len(made) // across
+    left = b"".join(run.pieces)
+    lengths = row_bytes(run.sizes, across, frame_bytes).tolist()
+    for crc, length in zip(run.row_crcs, lengths, strict=True):
+        assert crc == zlib.crc32(left[:length])
+        left = left[length:]
+    assert not left
+
+
+crcs = st.integers(0, 2**32 - 1)
+row_crc_lists = st.none() | st.lists(crcs, max_size=9).map(lambda v: np.array(v, np.uint32))
+
+
+@given(size_lists, st.none() | crcs, row_crc_lists)
+def test_sizes_pack_and_unpack(levels: list[Any], header_crc: int | None, row_crcs: Any) -> None:
+    packed = pack(Packed(tuple(levels), header_crc, row_crcs))
     counts = [level.size for level in levels]
     unpacked = unpack(packed, counts)
     assert all(np.array_equal(a, b) for a, b in zip(levels, unpacked.sizes, strict=True))
     assert unpacked.header_crc == header_crc
+    assert (unpacked.row_crcs is None) == (row_crcs is None)
+    assert row_crcs is None or np.array_equal(unpacked.row_crcs, row_crcs)
     with pytest.raises(BadTiff):
         unpack(packed, [*counts, 1])
 
 
-@given(st.sampled_from([b"\x01", b"\x02", b""]), st.binary(max_size=60))
+@given(st.sampled_from([b"\x01", b"\x02", b"\x03", b""]), st.binary(max_size=60))
 def test_rubbish_sizes_are_refused(version: bytes, rubbish: bytes) -> None:
     with pytest.raises(BadTiff):
         unpack(version + rubbish, [10_000])

@@ -8,12 +8,11 @@ import pytest
 
 from scenemosaic import job
 from scenemosaic.planning import PlanOptions
-from tests.flows.conftest import harness, prefect_server
 from tests.jobs.conftest import local_place, make_place, s3_place, write_scene
 from tests.jobs.places import MakePlace
 from tests.verification.damage import BLOCK, ME, WINDOW, Damage
 
-__all__ = ["harness", "local_place", "make_place", "prefect_server", "s3_place"]
+__all__ = ["local_place", "make_place", "s3_place"]
 
 Finish = Callable[..., Damage]
 

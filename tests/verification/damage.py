@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +12,11 @@ from urllib.parse import unquote, urlsplit
 
 from scenemosaic import job, keys
 from scenemosaic.commit import Outcome, commit_object
+from scenemosaic.divergence import read_tile
 from scenemosaic.manifests.port import Row, Updated
 from scenemosaic.session import JobSpec, Session, open_session
 from scenemosaic.stores.local_layout import Layout
 from scenemosaic.stores.port import Body, IfMatch
-from scenemosaic.tiff.runs import run_bytes, unpack
-from scenemosaic.tile import window_shapes
 from scenemosaic.verification.report import VerifyReport
 from scenemosaic.verification.verify import verify
 from tests.jobs.places import Place, client
@@ -132,14 +130,10 @@ class Damage:
         client(self.place, "dynamodb").delete_item(TableName=table, Key=key)
 
     def pass_off(self, data: bytes) -> None:
-        """Store ``data`` as the tile NAME, and let row and metadata say that this is right.
-
-        Only level 0 may differ from what the row said before.
-        """
-        session, key, row = self.session, self.tile(), self.row()
+        """Store ``data`` as the tile NAME, and let row and metadata say that this is right."""
+        session, key = self.session, self.tile()
         info = session.store.head(key)
         assert info is not None
-        assert row.blocks is not None
         metadata = dict(info.metadata) | {"sha256": sha256(data), "write_id": "other/1"}
         body = Body(data, sha256(data), keys.TIFF_CONTENT_TYPE, metadata)
         condition = IfMatch(info.etag)
@@ -147,12 +141,14 @@ class Damage:
         assert done.outcome is Outcome.WRITTEN
         recipe = self.spec.plan.recipe
         window = recipe.tiling().window(recipe.tiling().number(NAME))
-        shapes = window_shapes(window, recipe)
-        sizes = unpack(row.blocks, [shape.blocks for shape in shapes]).sizes[0]
-        length = run_bytes(sizes, recipe.frame_bytes)
-        crc = (zlib.crc32(data[-length:]), *row.crc[1:])
-        stored = done.stored
-        self.mend_row(sha256=sha256(data), crc=crc, etag=stored.etag, version_id=stored.version_id)
+        tile, stored = read_tile(data, window, recipe, key), done.stored
+        self.mend_row(
+            sha256=sha256(data),
+            crc=tile.crc,
+            blocks=tile.blocks,
+            etag=stored.etag,
+            version_id=stored.version_id,
+        )
 
 
 def pairs(report: VerifyReport) -> set[tuple[str, str]]:

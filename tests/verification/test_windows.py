@@ -1,11 +1,14 @@
 """Each thing that can be wrong with a window, by real damage, and nothing said of a sound job."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scenemosaic import job
 from scenemosaic.session import open_session
+from scenemosaic.tiff.runs import pack, unpack
+from scenemosaic.tile import window_shapes
 from scenemosaic.verification import inspection
 from scenemosaic.verification.findings import Kind
 from scenemosaic.verification.inspection import inspect_window
@@ -131,6 +134,18 @@ def test_a_row_that_is_wrong(
 def test_block_sizes_of_another_tile(local_damage: Damage) -> None:
     local_damage.mend_row(blocks=local_damage.row(OTHER_NAME).blocks)
     assert local_damage.found() == {(NAME, "blocks"), ("mosaic", "checksum")}
+
+
+def test_checksums_of_other_block_rows(local_damage: Damage) -> None:
+    """The row says of a block row, and so would assembly, what its bytes are not."""
+    spec, row = local_damage.spec, local_damage.row()
+    shapes = window_shapes(spec.plan.recipe.tiling().window(NUMBER), spec.plan.recipe)
+    assert row.blocks is not None
+    stated = unpack(row.blocks, [shape.blocks for shape in shapes])
+    assert stated.row_crcs is not None
+    assert stated.row_crcs.size == sum(shape.block_rows for shape in shapes)
+    local_damage.mend_row(blocks=pack(replace(stated, row_crcs=stated.row_crcs ^ 1)))
+    assert local_damage.found() == {(NAME, "blocks")}
 
 
 def test_only_the_named_windows_are_looked_at(damage: Damage) -> None:
