@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LINEAR = 1.05
-# Less than this cannot be told from nothing, and has no logarithm.
-LEAST = 1e-4
+# Less than this cannot be told from nothing: a millisecond.
+LEAST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Curve:
     def last(self) -> float:
         """The slope between the two largest sizes, where fixed costs hide least."""
         return slope(self.sizes[-2:], self.costs[-2:])
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether neither of them is more than ``LINEAR``."""
+        return max(self.exponent, self.last) <= LINEAR
 
 
 def slope(sizes: Sequence[int], costs: Sequence[float]) -> float:

@@ -16,7 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from scenemosaic import job
+from scenemosaic.one_thread import one_thread_each
+
+one_thread_each()  # as the command does, before NumPy is there
+from scenemosaic import job  # noqa: E402
 
 WORKERS = 2
 

@@ -1,6 +1,8 @@
 """GDAL's COG driver as a child process: ``python -m bench.gdal SOURCE OUT``."""
 
 import argparse
+import json
+import time
 from collections.abc import Sequence
 
 import rasterio
@@ -14,6 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("target")
     parser.add_argument("--threads", default="1")
     options = parser.parse_args(arguments)
+    imports_s = time.process_time()
     with rasterio.Env(GDAL_NUM_THREADS=options.threads):
         copy(
             options.source,
@@ -26,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             overview_resampling="AVERAGE",
             num_threads=options.threads,
         )
+    print(json.dumps({"imports_s": imports_s}))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-TIMEOUT_S = 1800.0
+TIMEOUT_S = 7200.0
 _POLL_S = 0.005
 
 

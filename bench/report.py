@@ -19,9 +19,6 @@ ENGINE = "engine without Prefect"
 ASSEMBLE = "assembly alone"
 CP = "cp of the mosaic"
 RIO = "rio cogeo create"
-ODC = "odc-geo"
-ODC_TILES = "odc-geo of the tiles"
-MERGE = "rasterio.merge of the tiles, no overviews"
 
 
 def heading(options: argparse.Namespace) -> Iterator[str]:
@@ -63,9 +60,6 @@ def promises(measured: table.Costs, turns: Beside, *, landsat: bool) -> Iterator
             yield table.claim("the same: bytes to GDAL's COG driver", size, 1.03)
     text = "assembly alone, its process whole: CPU to GDAL's COG driver of the same tiles"
     yield table.claim(text, table.ratio(measured[ASSEMBLE], measured[GDAL_TILES], cpu), 1 / 8)
-    if ODC_TILES in measured:
-        text = "the same: CPU to odc-geo of the same tiles"
-        yield table.claim(text, table.ratio(measured[ASSEMBLE], measured[ODC_TILES], cpu), 1 / 5)
     text = "assembly alone, imports left out: wall to `cp` of the same bytes"
     yield table.claim(text, turns.ratio("assembly", "cp"), 1.5)
 

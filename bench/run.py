@@ -12,15 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench import cases, orchestration, report, table
+from bench import cases, orchestration, report, results, table
 from bench.committed import Committed
 from bench.measure import Cost, measure
-from bench.other_cases import other_cases
 from bench.places import LANDSAT, MADE, make_scene, place_of, say
 from bench.server import prefect_server
 
 TURNS = 9
-RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,9 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     text = "\n".join(lines) + "\n"
-    if options.write:
-        RESULTS.write_text(text, "utf-8")
     print(text, end="")
+    if options.write:
+        # The part has a title of its own there.
+        results.write(options.write, [line for line in lines if not line.startswith("# ")])
     return 0
 
 
@@ -68,15 +67,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--scene", default=MADE, choices=[MADE, LANDSAT],
         help="made up, or a real band repeated and mirrored (where ../shared/scenes is)",
     )  # fmt: skip
-    parser.add_argument(
-        "--others", action="store_true", help="rasterio.merge too, and odc-geo where it is there"
-    )
-    parser.add_argument(
-        "--others-python", metavar="PATH", default=sys.executable,
-        help="an interpreter that has odc-geo and dask",
-    )  # fmt: skip
     parser.add_argument("--scratch", help="folder for scratch files (some GB)")
-    parser.add_argument("--write", action="store_true", help="also write bench/RESULTS.md")
+    parser.add_argument("--write", metavar="PART", help="also replace this part of RESULTS.md")
     return parser.parse_args(arguments)
 
 
@@ -119,7 +111,6 @@ def _engine_cases(
         cases.cp(place, report.CP, mosaic),
         cases.gdal(place, report.GDAL_TILES, vrt, 1),
         *([] if options.no_rio else [cases.rio_cogeo(place, report.RIO)]),
-        *(other_cases(place, committed, vrt, options.others_python) if options.others else []),
     ]
 
 

@@ -1,4 +1,4 @@
-"""A Prefect server of the bench's own: free port, own home, ended by its process group."""
+"""Servers of the bench's own: free port, own home, ended by their process groups."""
 
 import contextlib
 import os
@@ -56,12 +56,42 @@ def prefect_server(home: Path) -> Iterator[PrefectServer]:
     command = [sys.executable, "-m", "prefect", "server", "start", "--no-ui"]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     env = clean_env(home) | settings(SETTINGS.read_text("utf-8"))
-    with (home / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
+    api_url = f"http://127.0.0.1:{port}/api"
+    with _running(command, env, home / "server.log", f"{api_url}/health") as group:
+        yield PrefectServer(api_url, group)
+
+
+@contextlib.contextmanager
+def ministack(home: Path) -> Iterator[tuple[str, int]]:
+    """S3 and DynamoDB, all in memory: the endpoint and the process group."""
+    home.mkdir(parents=True, exist_ok=True)
+    url = f"http://127.0.0.1:{_free_port()}"
+    env = clean_env(home) | {
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": url.rpartition(":")[2],
+        "SERVICES": "s3,dynamodb,sts",
+        "S3_DATA_DIR": str(home / "s3"),
+        "STATE_DIR": str(home / "state"),
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        "LOG_LEVEL": "WARNING",
+    }
+    command = [str(Path(sys.executable).parent / "ministack")]
+    ready = f"{url}/_ministack/ready"
+    with _running(command, env, home / "ministack.log", ready) as group:
+        yield url, group
+
+
+@contextlib.contextmanager
+def _running(command: list[str], env: Mapping[str, str], log: Path, ready: str) -> Iterator[int]:
+    """The process group of a server that answers."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            command, env=env, stdout=said, stderr=said, start_new_session=True
+        )
     try:
-        api_url = f"http://127.0.0.1:{port}/api"
-        _await(f"{api_url}/health", process, home / "server.log")
-        yield PrefectServer(api_url, process.pid)
+        _await(ready, process, log)
+        yield process.pid
     finally:
         _stop(process)
 
@@ -89,7 +119,7 @@ def _await(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.2)
     raise SystemExit(
-        f"the Prefect server did not start:\n{log.read_text(errors='replace')[-2000:]}"
+        f"the server of {log} did not start:\n{log.read_text(errors='replace')[-2000:]}"
     )
 
 

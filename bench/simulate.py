@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from bench import results
 from bench.simulation.parameters import Parameters
 from bench.simulation.run import Result, simulate
 
@@ -36,6 +37,7 @@ SCENARIOS: Sequence[Mapping[str, Any]] = (
     {"window_s": 1.0},
     {"window_s": 0.2},
     {"window_s": 0.2, "row_units": 4},
+    {"window_s": 0.2, "row_units": 4, "paced": False},
     {"window_s": 0.2, "in_order": True},
     {"window_s": 0.2, "row_units": 4, "in_order": True},
     BUSY,
@@ -54,10 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=BASE.seed)
     parser.add_argument("--workers", type=int, default=BASE.workers)
     parser.add_argument("--windows", type=int, default=BASE.windows)
+    parser.add_argument("--write", action="store_true", help="into bench/RESULTS.md as well")
     options = parser.parse_args(arguments)
-    given = replace(BASE, **vars(options))
+    given = replace(BASE, seed=options.seed, workers=options.workers, windows=options.windows)
+    lines = []
     for line in report(given, SCENARIOS):
         print(line, flush=True)
+        lines.append(line)
+    if options.write:
+        results.write("simulate", lines)
     return 0
 
 

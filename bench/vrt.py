@@ -10,8 +10,11 @@ import rasterio
 GDAL_TYPES = {"uint8": "Byte", "uint16": "UInt16", "int16": "Int16", "float32": "Float32"}
 
 
-def vrt(tiles: Sequence[Path], window: int) -> str:
-    """The VRT's XML; a tile's place is told by its name (``0007_0012.tif``)."""
+def vrt(tiles: Sequence[Path], window: int, prefix: str | None = None) -> str:
+    """The VRT's XML; a tile's place is told by its name (``0007_0012.tif``).
+
+    With a ``prefix`` (``/vsis3/…/``) it names the same tiles there.
+    """
     placed = [(tile, *_corner(tile, window)) for tile in tiles]
     sizes = {}
     for tile, y, x in placed:
@@ -24,7 +27,10 @@ def vrt(tiles: Sequence[Path], window: int) -> str:
     height = max(y + sizes[tile][1] for tile, y, _ in placed)
     bands = "".join(
         f'<VRTRasterBand dataType="{name}" band="{band}">'
-        + "".join(_source(tile, band, y, x, sizes[tile]) for tile, y, x in placed)
+        + "".join(
+            _source(f"{prefix}{tile.name}" if prefix else str(tile), band, y, x, sizes[tile])
+            for tile, y, x in placed
+        )
         + "</VRTRasterBand>\n"
         for band, name in enumerate(types, 1)
     )
@@ -40,11 +46,11 @@ def _corner(tile: Path, window: int) -> tuple[int, int]:
     return int(row) * window, int(col) * window
 
 
-def _source(tile: Path, band: int, y: int, x: int, size: tuple[int, int]) -> str:
+def _source(tile: str, band: int, y: int, x: int, size: tuple[int, int]) -> str:
     width, height = size
     box = f'xSize="{width}" ySize="{height}"'
     return (
-        f'<SimpleSource><SourceFilename relativeToVRT="0">{escape(str(tile))}</SourceFilename>'
+        f'<SimpleSource><SourceFilename relativeToVRT="0">{escape(tile)}</SourceFilename>'
         f'<SourceBand>{band}</SourceBand><SrcRect xOff="0" yOff="0" {box}/>'
         f'<DstRect xOff="{x}" yOff="{y}" {box}/></SimpleSource>'
     )
@@ -56,9 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("tiles", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("--window", type=int, required=True)
+    parser.add_argument("--prefix", help="where the same tiles are to be read from")
     options = parser.parse_args(arguments)
     tiles = sorted(options.tiles.glob("*.tif"))
-    options.target.write_text(vrt(tiles, options.window), "utf-8")
+    options.target.write_text(vrt(tiles, options.window, options.prefix), "utf-8")
 
 
 if __name__ == "__main__":

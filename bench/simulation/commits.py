@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from bench.simulation.body import Body
 from bench.simulation.kernel import Process
 from bench.simulation.services import Answer, Creates
+from scenemosaic.manifests.write_units import Bucket
 from scenemosaic.retry import pause_s
 
 _write_ids = itertools.count(1)
@@ -22,22 +23,32 @@ def new_write_id() -> int:
 
 
 def commit(
-    body: Body, send: Send, held: Creates, key: int, latency_s: float, read_back: bool
+    body: Body,
+    send: Send,
+    held: Creates,
+    key: int,
+    latency_s: float,
+    *,
+    pace: Bucket | None = None,
 ) -> Generator[float, None, bool]:
     """Create ``key``; whether it was ours. The same request again after what is ambiguous.
 
-    A refusal is read back (``read_back``: by a request of its own), because it may be by our
-    own write whose reply was lost. Raises Died, or GaveUp where attempts run out.
+    A refusal is read back (of a tile, which has no ``pace``, by a request of its own), because
+    it may be by our own write whose reply was lost. Raises Died, or GaveUp where attempts run out.
     """
     given, write_id = body.world.given, new_write_id()
     for failures in range(1, given.retry.attempts + 1):
+        if pace is not None and given.paced:
+            yield from body.spend(pace.take(body.world.clock.now, given.row_units))
         answer = yield from _request(body, send, key, write_id, latency_s)
         if answer is Answer.WRITTEN:
             return True
         if answer is Answer.REFUSED:
-            if read_back:
+            if pace is None:
                 yield from body.spend(body.world.latency_s(given.head_s))
             return _is_own(body, held, key, write_id)
+        if answer is Answer.SLOW_DOWN and pace is not None:
+            pace.slow_down()
         if failures < given.retry.attempts:
             body.world.counts["retries"] += 1
             chance = body.world.chance.random()

@@ -48,6 +48,7 @@ class Parameters:
     partition_units_per_s: float = 1_000.0  # throttled beyond; a partition is a shard
     table_units_per_s: float = 4_000.0
     shard: int = WINDOWS_PER_SHARD
+    paced: bool = True  # each worker keeps its own pace, as scenemosaic/manifests/write_units.py
     retry: RetryPolicy = _RETRY
     # Assembly.
     assemblers: int = 8

@@ -1,9 +1,12 @@
 """Workers: a batch is delivered, its missing windows are computed and committed, in order."""
 
+from collections import defaultdict
+
 from bench.simulation.body import Body, Died
 from bench.simulation.commits import GaveUp, commit
 from bench.simulation.kernel import Process
 from bench.simulation.services import World
+from scenemosaic.manifests.write_units import Bucket
 
 
 class Worker:
@@ -12,6 +15,7 @@ class Worker:
     def __init__(self, world: World) -> None:
         self._world = world
         self._batch = -1
+        self._paces: defaultdict[int, Bucket] = defaultdict(lambda: Bucket(world.clock.now))
         self._body = Body(world, self._stalled)
 
     def live(self) -> Process:
@@ -63,6 +67,7 @@ class Worker:
             took_s = given.window_s * world.chance.lognormvariate(0.0, given.window_sigma)
             world.computed_s += took_s
             yield from body.spend(took_s)
-            won = yield from commit(body, world.put, world.tiles, window, given.put_s, True)
+            won = yield from commit(body, world.put, world.tiles, window, given.put_s)
             world.useful_s += took_s if won else 0.0
-            yield from commit(body, world.insert, world.rows, window, given.row_s, False)
+            pace = self._paces[window // given.shard]
+            yield from commit(body, world.insert, world.rows, window, given.row_s, pace=pace)

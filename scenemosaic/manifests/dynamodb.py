@@ -9,18 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import boto3
-from botocore.config import Config
-
-from scenemosaic.access import ENVIRONMENT, Access, credentials_of
-from scenemosaic.boto_deadlines import timed_client
+from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.deadlines import Deadlines, within
 from scenemosaic.errors import MissingSchema, TransientStoreError
 from scenemosaic.keys import check_probe_partition
-from scenemosaic.manifests.dynamodb_errors import SDK_ERRORS, Refused, classify
+from scenemosaic.manifests.dynamodb_client import open_client
+from scenemosaic.manifests.dynamodb_errors import SDK_ERRORS, Refused, classify, is_throttled
 from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of, table_request
 from scenemosaic.manifests.packing import PARTITION, fitted
 from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
+from scenemosaic.manifests.write_units import Pace, units_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -46,8 +44,9 @@ class DynamoManifest:
 
     A ``region`` of None is the environment's, as is what ``access`` leaves out.
     DynamoDB reads, and bills, whole items, whatever is projected: counting a
-    job's windows costs as much as reading its rows. Safe in many
-    threads and after a fork; not to be pickled.
+    job's windows costs as much as reading its rows. Rows wait where a partition would get more
+    than it takes (:mod:`scenemosaic.manifests.write_units`). Safe in many threads and after a
+    fork; not to be pickled.
     """
 
     def __init__(
@@ -63,6 +62,7 @@ class DynamoManifest:
         self.url = f"dynamodb://{table}" + (f"?region={region}" if region else "")
         self._sleep, self._clock, self._deadlines = sleep, clock, deadlines
         self._access = access
+        self._pace = Pace(clock, sleep)
         self._lock = Lock()
         self._opened: DynamoDBClient | None = None
         self._pid = os.getpid()
@@ -201,11 +201,16 @@ class DynamoManifest:
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             **condition,
         }
+        self._pace.take(row.partition, units_of(row))
         try:
             key = f"{row.partition}/{row.window}"
             self._call("PutItem", key, lambda client: client.put_item(**request))
         except Refused as refusal:
             return refusal.item
+        except TransientStoreError as error:
+            if is_throttled(error.__cause__):
+                self._pace.throttled(row.partition)
+            raise
         return None
 
     def _refused_by(self, item: Item, row: Row) -> Row | None:
@@ -239,27 +244,7 @@ class DynamoManifest:
     def _client(self) -> "DynamoDBClient":
         with self._lock:
             if self._opened is None or self._pid != os.getpid():
-                # A session of our own: the default one is not safe in threads. A client
-                # from before a fork shares its connections with the parent: left alone.
+                # A client from before a fork shares its connections with the parent: left alone.
                 self._pid = os.getpid()
-                given = credentials_of(self._access, boto3.session.Session)
-                session = given or boto3.session.Session()
-                self._opened = timed_client(
-                    session.client(
-                        "dynamodb",
-                        config=self._config(),
-                        region_name=self._region or self._access.region,
-                        endpoint_url=self._access.endpoint,
-                    )
-                )
+                self._opened = open_client(self._region, self._access, self._deadlines)
             return self._opened
-
-    def _config(self) -> Config:
-        return Config(
-            connect_timeout=self._deadlines.connect_s,
-            read_timeout=self._deadlines.silence_s,
-            max_pool_connections=64,
-            # One attempt a request: a re-sent PutItem would be refused by our own row. The
-            # legacy mode alone checks x-amz-crc32 on the only attempt.
-            retries={"mode": "legacy", "total_max_attempts": 1},
-        )

@@ -39,6 +39,15 @@ _TRANSIENT_CODES = frozenset(
         "TransactionInProgressException",
     }
 )
+_THROTTLED = frozenset(
+    {
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+    }
+)
 _LOST = (
     ChecksumError,
     ConnectionError,
@@ -66,6 +75,11 @@ def code_of(error: Exception) -> str:
     if not isinstance(error, ClientError):
         return ""
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def is_throttled(error: BaseException | None) -> bool:
+    """Whether the provider takes no more requests for now."""
+    return isinstance(error, ClientError) and code_of(error) in _THROTTLED
 
 
 def classify(operation: str, subject: str, error: Exception) -> StoreError | Refused:

@@ -78,7 +78,7 @@ def _unpack(columns: Mapping[str, Column]) -> Row:
         crc=tuple(_integer(value) for value in json.loads(_required(columns, "crc"))),
         revision=_integer(columns.get("revision")),
         written_by=sys.intern(_required(columns, "written_by")),
-        written_at=_required(columns, "written_at"),
+        written_at=sys.intern(_required(columns, "written_at")),
         software=_software(_text(columns.get("software")) or "{}"),
         waiver=_text(columns.get("waiver")),
     )

@@ -1,0 +1,35 @@
+"""A client of DynamoDB that sends each request once, within its deadlines."""
+
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from scenemosaic.access import Access, credentials_of
+from scenemosaic.boto_deadlines import timed_client
+from scenemosaic.deadlines import Deadlines
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+def open_client(region: str | None, access: Access, deadlines: Deadlines) -> "DynamoDBClient":
+    """A client of its own; what ``region`` and ``access`` leave out is the environment's."""
+    config = Config(
+        connect_timeout=deadlines.connect_s,
+        read_timeout=deadlines.silence_s,
+        max_pool_connections=64,
+        # One attempt a request: a re-sent PutItem would be refused by our own row. The
+        # legacy mode alone checks x-amz-crc32 on the only attempt.
+        retries={"mode": "legacy", "total_max_attempts": 1},
+    )
+    # A session of our own: the default one is not safe in threads.
+    session = credentials_of(access, boto3.session.Session) or boto3.session.Session()
+    return timed_client(
+        session.client(
+            "dynamodb",
+            config=config,
+            region_name=region or access.region,
+            endpoint_url=access.endpoint,
+        )
+    )
