@@ -2,15 +2,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST_ARGS ?= -n 2 --dist worksteal
+# A third of the tests wait rather than work: two cores are busy with three.
+PYTEST_ARGS ?= -n 3 --dist worksteal
+MINUTES ?= 60
+SEED ?= 8
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs clean
+.PHONY: help demo test soak lint format bench docs clean
 
 help:
 	@echo 'make demo    make a scene and its mosaic in ./scenemosaic-demo'
 	@echo 'make test    run the tests'
+	@echo 'make soak    an hour of random kills beside work (MINUTES=10 SEED=8)'
 	@echo 'make lint    ruff and mypy'
 	@echo 'make bench   measure beside GDAL (BENCH_ARGS="--help" tells the options)'
 	@echo 'make docs    build the pages of docs/ into build/docs'
@@ -21,6 +25,9 @@ demo: $(VENV)/.product
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+soak: $(VENV)/.test
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

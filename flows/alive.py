@@ -9,3 +9,5 @@ SILENCE: Final = "SCENEMOSAIC_SILENCE_S"
 SILENCE_S: Final = 120
 # Prefect takes no shorter one.
 LEAST_SILENCE_S: Final = 10
+# A run that was taken may be so many times as silent before it begins.
+PENDING: Final = 5

@@ -1,5 +1,7 @@
 """A person's word before a job is published: the run waits for it, and keeps who gave it."""
 
+import logging
+
 from prefect.context import FlowRunContext
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
@@ -10,6 +12,7 @@ from scenemosaic.errors import NotApproved
 from scenemosaic.publishing.latest import Target
 
 POLL_S = 2
+_log = logging.getLogger(__name__)
 
 
 class Approval(RunInput):
@@ -35,6 +38,7 @@ def ask(target: Target, root: str, within_s: int) -> str:
         )
     )
     key = f"publish-{target.job_id}-r{pinned.revision}-{pinned.digest[:16]}"
+    _log.warning("waiting until a person resumes the flow run")
     answer = _wait(question, within_s, key)
     if not answer.approve:
         comment = f": {answer.comment}" if answer.comment else ""

@@ -11,12 +11,15 @@ from prefect.states import Completed, Failed
 from flows.backfill_report import BackfillReport
 from flows.backfilling import Backfill, backfill
 from flows.checked import checked
+from flows.engines import Engine
 from flows.launch import Where
 from flows.launching import PROCESS, launcher_of
 from flows.parameters import (
     AtOnce,
     Attempt,
     Deployment,
+    EngineAddress,
+    EngineChoice,
     Manifest,
     Mode,
     Recipe,
@@ -53,6 +56,8 @@ def backfill_scenes(
     attempt: Attempt = 1,
     dry_run: bool = False,
     deployment: Deployment = PROCESS,
+    engine: EngineChoice = "threads",
+    engine_address: EngineAddress = None,
 ) -> "State[BackfillReport]":
     """Turn many scenes into mosaics, so many at once; what is finished is not touched.
 
@@ -68,6 +73,9 @@ def backfill_scenes(
         attempt: Raise it where an earlier backfill's runs have failed, to have them run again.
         dry_run: Show what would run, and write nothing.
         deployment: The deployment that processes a scene; empty, this very run does it.
+        engine: What windows are computed by: threads, or a cluster's processes; each of the
+            deployment's runs starts its own, all of this very run share one.
+        engine_address: The scheduler of a cluster that runs already; left out, one is started.
     """
     try:
         place = recorded_place(to, manifest, store)
@@ -79,8 +87,10 @@ def backfill_scenes(
             mode,
             attempt,
             dry_run,
+            Engine(engine, engine_address),
         )
-        report = backfill(find(scenes.selection()), wanted, launcher_of(deployment, at_once))
+        launcher = launcher_of(deployment, at_once, wanted.engine)
+        report = backfill(find(scenes.selection()), wanted, launcher)
     except SceneMosaicError as error:
         return error_state(error, error)
     _show(report)

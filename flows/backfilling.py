@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from flows.backfill_report import PRESENT, WOULD_RUN, BackfillReport, SceneRow
+from flows.engines import THREADS, Engine
 from flows.launch import Ended, Launch, Started, Unrecordable, Where
 from flows.launching import Launcher
 from flows.parameters import Mode
@@ -37,6 +38,7 @@ class Backfill:
     mode: Mode = "missing"
     attempt: int = 1
     dry_run: bool = False
+    engine: Engine = THREADS
 
 
 def backfill(
@@ -58,17 +60,24 @@ def backfill(
         told(row)
         return row
 
-    pool = ThreadPoolExecutor(wanted.at_once, thread_name_prefix="backfill")
+    with launcher:
+        rows = _all(found, one, wanted.at_once, launcher)
+    return BackfillReport(rows, wanted.dry_run, watch.seconds)
+
+
+def _all(
+    found: Sequence[Found], one: Callable[[Found], SceneRow], at_once: int, launcher: Launcher
+) -> tuple[SceneRow, ...]:
+    pool = ThreadPoolExecutor(at_once, thread_name_prefix="backfill")
     try:
         # Each with a context of its own, by which a log line finds its flow run.
         futures = [pool.submit(copy_context().run, one, scene) for scene in found]
-        rows = tuple(future.result() for future in futures)
+        return tuple(future.result() for future in futures)
     except BaseException:
         launcher.stop()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-    return BackfillReport(rows, wanted.dry_run, watch.seconds)
 
 
 def _carry_out(found: Found, wanted: Backfill, launcher: Launcher) -> SceneRow:
@@ -99,7 +108,7 @@ def _process(name: str, scene: SceneJob, wanted: Backfill, launcher: Launcher) -
         return _row(name, scene, PRESENT, "all of it was there")
     if wanted.dry_run:
         return _row(name, scene, WOULD_RUN, "nothing was written")
-    launch = Launch(scene, wanted.where, wanted.mode, wanted.attempt)
+    launch = Launch(scene, wanted.where, wanted.mode, wanted.attempt, wanted.engine)
     started = launcher.start(launch)
     ended = launcher.wait(launch, started)
     return _of_run(name, scene, wanted, started, ended)

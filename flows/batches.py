@@ -40,10 +40,11 @@ def window_seconds(recipe: Recipe) -> float:
     megabytes = side_x * side_y * recipe.bands * ITEM_SIZES[recipe.dtype] / 1e6
     warped = recipe.merge is not None and recipe.merge.warp is not None
     warp_s = side_x * side_y / 1e6 * WARP_S_PER_MPX if warped else 0.0
-    return WINDOW_OVERHEAD_S + megabytes / _mb_per_s(recipe) + warp_s
+    return WINDOW_OVERHEAD_S + megabytes / mb_per_s(recipe) + warp_s
 
 
-def _mb_per_s(recipe: Recipe) -> float:
+def mb_per_s(recipe: Recipe) -> float:
+    """Raw megabytes that a core makes tiles of in a second under a recipe."""
     rates = MB_PER_S[recipe.compress]
     if recipe.compress not in ("deflate", "zstd"):  # the level of the others is a quality
         return rates[0][1]
@@ -52,11 +53,13 @@ def _mb_per_s(recipe: Recipe) -> float:
 
 def batch_size(recipe: Recipe, missing: int, workers: int) -> int:
     """Windows a batch: two to ten seconds of work, yet enough batches for all workers."""
-    window_s = window_seconds(recipe)
-    good_s = missing * window_s / (workers * GOOD_PER_WORKER)
-    by_work = ceil_div(
-        round(min(max(good_s, LEAST_S), MOST_S) * 1e6), max(1, round(window_s * 1e6))
-    )
+    return size_of(window_seconds(recipe), missing, workers)
+
+
+def size_of(one_s: float, missing: int, workers: int) -> int:
+    """The same of anything that takes a worker about ``one_s`` each."""
+    good_s = missing * one_s / (workers * GOOD_PER_WORKER)
+    by_work = ceil_div(round(min(max(good_s, LEAST_S), MOST_S) * 1e6), max(1, round(one_s * 1e6)))
     by_workers = ceil_div(max(missing, 1), workers * LEAST_PER_WORKER)
     return max(1, min(by_work, by_workers, MAX_WINDOWS))
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from flows.backfill_report import BackfillReport, SceneRow
 from flows.cli_options import place_said
-from flows.console import Console, complain, shown
+from flows.console import Console, shown
+from flows.engines import Engine
 from flows.progress import Progress, in_seconds
 from flows.server import configured_api, ensure_api
 from scenemosaic.discovery.selection import Selection, find
@@ -42,6 +43,7 @@ class Request:
     block: str | None
     at_once: int
     workers: int | None
+    engine: Engine
     mode: Any
     attempt: int
     deployment: str | None
@@ -68,14 +70,12 @@ def backfill(request: Request, console: Console) -> int:
             request.mode,
             request.attempt,
             request.dry_run,
+            request.engine,
         )
         launcher = _launcher(request, progress)
         report = carry_out(found, wanted, launcher, _Told(progress, len(found)))
     finally:
         progress.close()
-    for row in report.rows:
-        if row.exit_code:
-            complain(f"{shown(row.scene)}: {row.state}: {row.detail}")
     console.answer(report.to_json(), as_text(report))
     return report.exit_code
 
@@ -128,16 +128,14 @@ def _day(text: str | None, option: str) -> date | None:
 
 def _launcher(request: Request, progress: Progress) -> "Launcher":
     from flows.in_process import quiet_prefect
-    from flows.launching import Deployed, InProcess
-    from flows.limits import Limits, default_workers
+    from flows.launching import Deployed, in_process
 
     def prepare() -> None:
         ensure_api(progress.say)
         quiet_prefect()
 
     if request.deployment is None:
-        workers = request.workers or max(1, default_workers() // request.at_once)
-        return InProcess(Limits(workers), prepare)
+        return in_process(request.workers, request.at_once, request.engine, prepare)
     if configured_api() is None:
         raise InputError("--deployment needs Prefect's server: set PREFECT_API_URL to it")
     prepare()
@@ -145,7 +143,7 @@ def _launcher(request: Request, progress: Progress) -> "Launcher":
 
 
 class _Told:
-    """A line for each scene as it ends, on stderr."""
+    """A line for each scene as it ends, on stderr: there alone with what is wrong."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._say: Callable[[str], None] = progress.say
@@ -156,7 +154,15 @@ class _Told:
     def __call__(self, row: SceneRow) -> None:
         with self._lock:
             self._done += 1
-            self._say(f"{self._done} of {self._total}  {row.state:16} {shown(row.scene)}")
+            self._say(f"{self._done} of {self._total}  {row.state:16} {_with_reason(row)}")
+
+
+def _with_reason(row: SceneRow) -> str:
+    """The scene, and why it has no mosaic, where it has none."""
+    name, detail = shown(row.scene), " ".join(row.detail.split())
+    if not row.exit_code:
+        return name
+    return detail if detail.startswith(name) else f"{name}: {detail}"
 
 
 def as_text(report: BackfillReport) -> str:
@@ -164,7 +170,8 @@ def as_text(report: BackfillReport) -> str:
     rows = report.rows[:_SHOWN]
     width = max((len(row.state) for row in rows), default=0)
     lines = [
-        f"{row.state:{width}}  {row.job_id or '-' * 32}  {shown(row.scene)}  {row.detail}"
+        f"{row.state:{width}}  {row.job_id or '-' * 32}  {shown(row.scene)}"
+        + ("" if row.exit_code else f"  {row.detail}")
         for row in rows
     ]
     if (more := len(report.rows) - _SHOWN) > 0:

@@ -1,7 +1,6 @@
 """``scenemosaic assemble``, ``status`` and ``init``: the engine alone, without Prefect."""
 
 import json
-import shlex
 
 from flows.cli_process import as_text
 from flows.console import Console, shown
@@ -14,6 +13,7 @@ from scenemosaic.commit import retrying, system_effects
 from scenemosaic.errors import ForeignObject, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
+from scenemosaic.next_step import command
 from scenemosaic.places import Place
 from scenemosaic.policy.bucket import lifecycle
 from scenemosaic.publishing.item import read_item
@@ -33,7 +33,7 @@ def assemble(job_id: str, place: Place, console: Console) -> int:
     run = command_run()
     try:
         with watch.stage("gap check", progress):
-            tally.check(job.find_gaps(spec), _compute(job_id, spec.root))
+            tally.check(job.find_gaps(spec), _compute(spec))
         with watch.stage("assembly", progress):
             mosaic = job.assemble(spec, run, progress.copied)
             tally.trace(mosaic.trace)
@@ -49,8 +49,8 @@ def assemble(job_id: str, place: Place, console: Console) -> int:
     return report.exit_code
 
 
-def _compute(job_id: str, root: str) -> str:
-    repair = shlex.join(["scenemosaic", "repair", job_id, "--to", root])
+def _compute(spec: JobSpec) -> str:
+    repair = command("repair", spec.plan.job_id, spec.place)
     return f"assemble computes no window: run scenemosaic process SOURCE again, or {repair}"
 
 

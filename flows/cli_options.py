@@ -222,7 +222,7 @@ _RECIPE: Final = (
     click.option("--collection", metavar="ID", help="The STAC collection of the item."),
 )
 
-_ENGINE: Final = (
+_ENGINE_CHOICE: Final = (
     click.option(
         "--engine",
         type=click.Choice(["threads", "dask", "ray"]),
@@ -235,6 +235,10 @@ _ENGINE: Final = (
         metavar="URL",
         help="A cluster that runs already: tcp://host:8786.  [default: one of its own]",
     ),
+)
+
+_ENGINE: Final = (
+    *_ENGINE_CHOICE,
     click.option(
         "--workers",
         type=POSITIVE,
@@ -299,6 +303,18 @@ def _limited(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, limits=limits, **given)
 
     return limited
+
+
+def engine_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what computes windows; the command is given the ``engine`` that they say."""
+
+    @functools.wraps(command)
+    def chosen(*args: Any, engine: Any, engine_address: str | None, **given: Any) -> Any:
+        from flows.engines import Engine
+
+        return command(*args, engine=Engine(engine, engine_address), **given)
+
+    return _with(_ENGINE_CHOICE, chosen)
 
 
 def recipe_options(command: Callable[..., Any]) -> Callable[..., Any]:

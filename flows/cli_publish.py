@@ -14,6 +14,7 @@ from scenemosaic import job
 from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import Wanted
+from scenemosaic.ledger.words import show
 from scenemosaic.places import Place
 from scenemosaic.publishing import publication
 from scenemosaic.publishing.publication import Publication
@@ -66,8 +67,6 @@ def _run_flow(request: Request, spec: JobSpec, console: Console) -> Publication:
     from flows.tagged import tagged
 
     quiet_prefect()
-    if request.approve:
-        _log.warning("waiting until a person resumes the flow run")
     given = Given(spec)
     token = GIVEN.set(given)
     try:
@@ -86,8 +85,8 @@ def _run_flow(request: Request, spec: JobSpec, console: Console) -> Publication:
     except httpx.TransportError as error:
         if not given.results:
             raise PrefectUnavailable(
-                f"Prefect's API went away ({error}): see scenemosaic ledger show "
-                f"{request.ledger} --to {spec.root} for what became of it"
+                f"Prefect's API went away ({error}): see "
+                f"{show(request.ledger, spec.root)} for what became of it"
             ) from error
         _log.warning("Prefect's API went away (%s): it shows this run as still running", error)
     finally:

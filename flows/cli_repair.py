@@ -1,11 +1,11 @@
-"""``scenemosaic repair`` and ``waive``: the engine alone, without Prefect."""
+"""``scenemosaic repair`` and ``waive``: without Prefect, where threads do."""
 
 import logging
-import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from flows import batches
 from flows.console import Console, shown
@@ -13,12 +13,14 @@ from flows.limits import Limits
 from flows.progress import Progress, in_bytes, in_seconds
 from flows.repair_json import repair_json
 from flows.runs import command_run
+from flows.server import ensure_api
 from flows.stopwatch import Stopwatch
 from scenemosaic import job
 from scenemosaic.audit import Record
 from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.ledger.book import DEFAULT_NAME
+from scenemosaic.next_step import command
 from scenemosaic.places import Place
 from scenemosaic.publishing.publication import read_latest
 from scenemosaic.repair import engine
@@ -41,13 +43,12 @@ class Request:
     names: tuple[str, ...]
     sources: tuple[str, ...]
     accept_new_source: bool
-    workers: int
-    strict_history: bool = False
+    limits: Limits
 
 
 def repair(request: Request, console: Console) -> int:
     """Repair a job and say what became of it; the exit code."""
-    run = command_run(strict_history=request.strict_history)
+    run = command_run(strict_history=request.limits.strict_history)
     spec, restored = load(request.job_id, request.place, request.sources, run)
     try:
         report = replace(_repair(spec, request, run, console), plan_restored=restored)
@@ -76,8 +77,8 @@ def _to_publish(spec: JobSpec, report: RepairReport) -> list[str]:
     if revision >= report.mosaic.revision:
         return []
     ledger = [] if latest.ledger == DEFAULT_NAME else ["--ledger", latest.ledger]
-    command = ["scenemosaic", "publish", report.job_id, "--to", spec.root, *ledger]
-    return [f"latest   latest.json names revision {revision} still: {shlex.join(command)} moves it"]
+    publish = command("publish", report.job_id, spec.place, *ledger)
+    return [f"latest   latest.json names revision {revision} still: {publish} moves it"]
 
 
 def _repair(spec: JobSpec, request: Request, run: Run, console: Console) -> RepairReport:
@@ -91,7 +92,7 @@ def _repair(spec: JobSpec, request: Request, run: Run, console: Console) -> Repa
             found = engine.survey(spec, request.names, request.sources, progress.verified)
         report = engine.carry_out(
             found,
-            partial(_all_windows, run=run, workers=request.workers, unrecorded=unrecorded),
+            partial(_windows_of(request.limits, progress), run=run, unrecorded=unrecorded),
             partial(_publish, spec, run, progress, unrecorded),
         )
         job.record_rest(spec, run, unrecorded)
@@ -100,12 +101,27 @@ def _repair(spec: JobSpec, request: Request, run: Run, console: Console) -> Repa
     return replace(report, seconds=watch.seconds)
 
 
-def _all_windows(
-    found: Survey, *, run: Run, workers: int, unrecorded: list[Record]
+def _windows_of(limits: Limits, progress: Progress) -> Callable[..., list[WindowRepair]]:
+    if limits.engine.crosses:
+        return partial(_on_engine, limits=limits, progress=progress)
+    return partial(_on_threads, limits=limits)
+
+
+def _on_engine(found: Survey, *, progress: Progress, **given: Any) -> list[WindowRepair]:
+    ensure_api(progress.say)
+    from flows.in_process import quiet_prefect
+    from flows.repairing import all_windows_in_a_flow
+
+    quiet_prefect()
+    return all_windows_in_a_flow(found, **given)
+
+
+def _on_threads(
+    found: Survey, *, run: Run, limits: Limits, unrecorded: list[Record]
 ) -> list[WindowRepair]:
-    size = batches.batch_size(found.spec.plan.recipe, len(found.numbers), workers)
+    size = batches.batch_size(found.spec.plan.recipe, len(found.numbers), limits.workers)
     work = partial(engine.repair_windows, found.spec, run=run, named=found.named)
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(limits.workers) as pool:
         done = list(pool.map(work, batches.split(found.numbers, size)))
     for batch in done:
         unrecorded += batch.unrecorded
@@ -142,8 +158,7 @@ def _process_anew(spec: JobSpec, request: Request, console: Console) -> int:
     from flows import cli_process
 
     sources = find_sources(spec, request.sources)
-    limits = Limits(request.workers, strict_history=request.strict_history)
-    process = cli_process.Request(sources, request.place, options_of(spec.plan), limits)
+    process = cli_process.Request(sources, request.place, options_of(spec.plan), request.limits)
     report = cli_process.carry_out(process, console)
     value = report.to_json() | {"new_job_id": report.job_id, "instead_of": spec.plan.job_id}
     if report.error is not None:
@@ -177,7 +192,7 @@ def waive(
     next_step = (
         f"missing  {' '.join(missing[:_SHOWN])}"
         if missing
-        else f"next     scenemosaic assemble {job_id} --to {spec.root}"
+        else f"next     {command('assemble', job_id, spec.place)}"
     )
     console.answer(value, "\n".join([*lines, next_step]))
     return 0

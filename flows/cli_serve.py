@@ -16,6 +16,12 @@ from scenemosaic.errors import InputError
 START_S: Final = 180.0
 STOP_S: Final = 15.0
 RETRIES: Final = "PREFECT_CLIENT_MAX_RETRIES"
+# Else a server that is started again knows of no run's slot: it ends those that live.
+LEASES: Final = {
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
+        "prefect.server.concurrency.lease_storage.filesystem"
+    )
+}
 # 2, 4, 8 … 256 s apart. A runner that failed to ask three times ends, and its runs with it:
 # by Prefect's own 5 that is after three minutes, by these after 25.
 MOST_RETRIES: Final = 8
@@ -98,7 +104,7 @@ def _start(port: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [*command, "--port", str(port)],
         # Else its pages would call another port than this one.
-        env={**os.environ, "PREFECT_SERVER_API_PORT": str(port)},
+        env={**LEASES, **os.environ, "PREFECT_SERVER_API_PORT": str(port)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

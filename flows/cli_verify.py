@@ -1,11 +1,11 @@
 """``scenemosaic verify``: the engine alone, without Prefect."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flows.console import Console
 from flows.progress import in_bytes, in_seconds
+from scenemosaic.next_step import command
 from scenemosaic.places import Place
 from scenemosaic.verification.findings import Finding, Kind
 from scenemosaic.verification.report import VerifyReport
@@ -40,13 +40,13 @@ def verify(request: Request, console: Console) -> int:
         )
     finally:
         progress.close()
-    console.answer(report.to_json(), as_text(report, request.place.store.root))
+    console.answer(report.to_json(), as_text(report, request.place))
     return report.exit_code
 
 
-def as_text(report: VerifyReport, root: str) -> str:
+def as_text(report: VerifyReport, place: Place) -> str:
     """The report for people: what is damaged and what to do, then a table of findings."""
-    lines = [*_advice(report, root), *_table(report.findings[:_SHOWN])]
+    lines = [*_advice(report, place), *_table(report.findings[:_SHOWN])]
     if (more := len(report.findings) - _SHOWN) > 0:
         lines.append(f"… and {more} more; --json names them all")
     if report.waived:
@@ -55,7 +55,7 @@ def as_text(report: VerifyReport, root: str) -> str:
     return "\n".join([*lines, f"job      {report.job_id}", f"result   {report.summary} ({read})"])
 
 
-def _advice(report: VerifyReport, root: str) -> list[str]:
+def _advice(report: VerifyReport, place: Place) -> list[str]:
     """One sentence: the damaged things, and the command that mends them."""
     off = dict.fromkeys(one.subject for one in report.findings if one.kind is not Kind.STRAY)
     if report.is_sound:
@@ -65,8 +65,8 @@ def _advice(report: VerifyReport, root: str) -> list[str]:
     windows = [name for name in off if name in report.states()]
     parts = [f"{counted(len(windows), 'window')} ({some(windows)})"] if windows else []
     parts += [f"the {name}" for name in off if name not in windows]
-    command = shlex.join(["scenemosaic", "repair", report.job_id, "--to", root])
-    return [f"Damaged: {', '.join(parts)}. Next: {command} [--source PATH]"]
+    repair = command("repair", report.job_id, place)
+    return [f"Damaged: {', '.join(parts)}. Next: {repair} [--source PATH]"]
 
 
 def _table(findings: Sequence[Finding]) -> list[str]:

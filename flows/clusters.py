@@ -1,9 +1,6 @@
-"""The task runner of an engine, started for one run and closed at its end."""
+"""The task runner of an engine, for one run."""
 
 import logging
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,28 +8,17 @@ from typing import Any, Final
 
 from prefect import Flow
 from prefect.context import FlowRunContext
-from prefect.futures import PrefectConcurrentFuture, PrefectFuture
+from prefect.futures import PrefectConcurrentFuture, PrefectFuture, as_completed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
-from flows.engines import Engine, EngineName
+from flows.engines import EngineName
 from flows.limits import Limits
+from flows.own_cluster import ClusterUnavailable, OwnCluster, answering
 from flows.redact import public_source
 from scenemosaic.errors import InputError, StoreError
 from scenemosaic.roots import holds_password
 from scenemosaic.session import JobSpec
-from tasks import dask_worker
-from tasks.records import elsewhere, hand_over
-
-_HAND_OVER_S: Final = 30.0
-_RAY_MEMORY_BYTES: Final = 100 << 20
-# What workers log reaches Prefect; this run's own console is the command's.
-_QUIET: Final = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING"}
-
-
-class ClusterUnavailable(StoreError):
-    """The engine's cluster does not answer, or a batch's workers died again and again."""
-
-    kind = "cluster"
+from tasks.records import elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +65,40 @@ def lean_context() -> Iterator[None]:
         yield
 
 
-def pool_of(limits: Limits, spec: JobSpec) -> AbstractContextManager[Pool]:
-    """The engine's workers, for the length of a ``with`` block.
+@contextmanager
+def pool_of(limits: Limits, spec: JobSpec, own: OwnCluster | None = None) -> Iterator[Pool]:
+    """The engine's workers, for the length of a ``with`` block: those of ``own``, where given.
 
     Raises ClusterUnavailable where the cluster does not answer, InputError where ``spec`` would
     carry a secret to another machine.
     """
     if limits.engine.address is not None:
         _check_secrets(spec)
-    return _POOLS[limits.engine.name](limits)
+    with ExitStack() as stack:
+        own = own or stack.enter_context(OwnCluster(limits))
+        yield stack.enter_context(_POOLS[limits.engine.name](limits, own))
+
+
+def collect(futures: list[PrefectFuture[Any]], pool: Pool, take: Callable[[Any], None]) -> None:
+    """``take`` each batch's value; after the first error start no further batch, then raise it."""
+    failure: Exception | None = None
+    for future in as_completed(futures):
+        if pool.is_cancelled(future):
+            continue
+        result = pool.result(future)
+        if not isinstance(result, Exception):
+            take(result)
+        elif failure is None:
+            failure = result
+            pool.give_up(futures)
+    if failure is not None:
+        raise _named(failure)
+
+
+def _named(failure: Exception) -> Exception:
+    if isinstance(failure, TimeoutError):
+        return StoreError(f"a batch of windows did not end in time: {failure}")
+    return failure
 
 
 def _check_secrets(spec: JobSpec) -> None:
@@ -101,7 +112,7 @@ def _check_secrets(spec: JobSpec) -> None:
 
 
 @contextmanager
-def _threads(limits: Limits) -> Iterator[Pool]:
+def _threads(limits: Limits, own: OwnCluster) -> Iterator[Pool]:
     runner: ThreadPoolTaskRunner[Any]
     with ThreadPoolTaskRunner(max_workers=limits.workers) as runner:
         yield Pool(runner, _cancel_thread)
@@ -113,84 +124,31 @@ def _cancel_thread(future: PrefectFuture[Any]) -> None:
 
 
 @contextmanager
-def _dask(limits: Limits) -> Iterator[Pool]:
+def _dask(limits: Limits, own: OwnCluster) -> Iterator[Pool]:
     from distributed import KilledWorker
     from prefect_dask.task_runners import DaskTaskRunner
 
     # Else every worker's coming and going stands in the run's own log.
     logging.getLogger("distributed").setLevel(logging.WARNING)
-    with DaskTaskRunner(**_dask_settings(limits)) as runner:
-        with _answering(limits.engine):
-            client: Any = runner.client  # to ask for it connects it
+    with DaskTaskRunner(cluster=own.get(), address=limits.engine.address) as runner:
+        with answering(limits.engine):
+            _ = runner.client  # to ask for it connects it
         with lean_context():
             yield Pool(runner, lambda future: future.wrapped_future.cancel(), (KilledWorker,))
-        # What Prefect's threads have not sent yet would end with their processes.
-        client.run(hand_over, _HAND_OVER_S, on_error="ignore")
-
-
-def _dask_settings(limits: Limits) -> dict[str, Any]:
-    if limits.engine.address is not None:
-        return {"address": limits.engine.address}
-    # No page, which would take a port; no limit of Dask's own on memory, which kills; and one
-    # thread each, as GDAL's and zlib's memory is then a window's.
-    own = {
-        "n_workers": limits.workers,
-        "threads_per_worker": 1,
-        "processes": True,
-        "dashboard_address": None,
-        "memory_limit": 0,
-        # Whoever else works on this machine would otherwise be let in.
-        "security": True,
-        "env": dict(_QUIET),
-        "preload": [dask_worker.__name__],
-    }
-    return {"cluster_kwargs": own}
 
 
 @contextmanager
-def _ray(limits: Limits) -> Iterator[Pool]:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+def _ray(limits: Limits, own: OwnCluster) -> Iterator[Pool]:
+    own.get()
     import ray
     from prefect_ray.task_runners import RayTaskRunner
     from ray.exceptions import RayError
 
-    with ExitStack() as stack:
-        with _answering(limits.engine), _same_signals():
-            runner: Any = stack.enter_context(RayTaskRunner(**_ray_settings(limits)))
-        stack.enter_context(lean_context())
+    with RayTaskRunner() as runner, lean_context():
         yield Pool(runner, lambda future: ray.cancel(future.wrapped_future), (RayError,))
 
 
-def _ray_settings(limits: Limits) -> dict[str, Any]:
-    said = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if limits.engine.address is not None:
-        return {"address": limits.engine.address, "init_kwargs": said}
-    # Windows go to the store, and never through Ray's own memory.
-    own = {"num_cpus": limits.workers, "include_dashboard": False}
-    return {"init_kwargs": {**said, **own, "object_store_memory": _RAY_MEMORY_BYTES}}
-
-
-@contextmanager
-def _answering(engine: Engine) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, RuntimeError) as error:
-        where = f"at {engine.address}" if engine.address else "of this machine"
-        raise ClusterUnavailable(
-            f"the {engine.name} cluster {where} does not answer: {error}"
-        ) from error
-
-
-@contextmanager
-def _same_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; whoever handles it here goes on to."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, before)
-
-
-_POOLS: Final[dict[EngineName, Callable[[Limits], AbstractContextManager[Pool]]]] = {
+_POOLS: Final[dict[EngineName, Callable[[Limits, OwnCluster], AbstractContextManager[Pool]]]] = {
     "threads": _threads,
     "dask": _dask,
     "ray": _ray,

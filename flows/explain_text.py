@@ -8,9 +8,16 @@ from flows.progress import in_bytes
 from scenemosaic.explain import cost as costs
 from scenemosaic.explain.cost import Prices
 from scenemosaic.explain.memory import process_bytes, window_raw_bytes
-from scenemosaic.explain.mosaic_parts import level_raw_bytes, mosaic_parts, mosaic_raw_bytes
+from scenemosaic.explain.mosaic_parts import (
+    boxes_raw_bytes,
+    level_raw_bytes,
+    mosaic_parts,
+    mosaic_raw_bytes,
+)
 from scenemosaic.explain.work import requests, worst_row_bytes
 from scenemosaic.job import JobSpec
+from scenemosaic.recipe import Recipe
+from scenemosaic.top_boxes.which import top_boxes
 from scenemosaic.words import counted
 
 
@@ -50,8 +57,20 @@ def as_json(spec: JobSpec, limits: Limits, ratio: float, prices: Prices) -> dict
             "one_put": parts.is_single_put,
             "two_stages": parts.in_two_stages,
         },
+        "top_boxes": {
+            "count": len(top_boxes(recipe)),
+            "bytes": round(boxes_raw_bytes(recipe) * ratio),
+        },
         "cost_usd": {**asdict(made), "once": made.once, "prices": costs.as_json(prices)},
     }
+
+
+def _boxes_line(recipe: Recipe, ratio: float) -> list[str]:
+    boxes = len(top_boxes(recipe))
+    if not boxes:
+        return []
+    size = in_bytes(round(boxes_raw_bytes(recipe) * ratio))
+    return [f"boxes    {boxes} of the mosaic's top levels, about {size}, made by tasks before it"]
 
 
 def as_text(spec: JobSpec, limits: Limits, ratio: float, prices: Prices) -> str:
@@ -80,6 +99,7 @@ def as_text(spec: JobSpec, limits: Limits, ratio: float, prices: Prices) -> str:
             f"{asked.write_units} write units, {asked.read_units} read units",
             f"mosaic   {whole}: {parts.copied} copied in the store, {parts.uploaded} uploaded"
             f"{stages}",
+            *_boxes_line(recipe, ratio),
             f"cost     about ${made.once:.4f} once (PUTs {made.puts:.4f}, GETs {made.gets:.4f}, "
             f"rows {made.rows:.4f}), ${made.month:.4f} a month",
             f"prices   {costs.AS_OF}; --price says others",

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flows.engines import THREADS, Engine
+from flows.item_fields import ItemFields
 from flows.parameters import Mode, fields_of
 from flows.recordable import LOCATION, MANIFEST
 from flows.redact import public_manifest, public_source
@@ -34,6 +36,7 @@ class Launch:
     where: Where
     mode: Mode = "missing"
     attempt: int = 1
+    engine: Engine = THREADS
 
     @property
     def key(self) -> str:
@@ -57,6 +60,13 @@ class Launch:
         except ValueError as error:
             raise Unrecordable(str(error)) from None
 
+    def _item(self) -> dict[str, Any] | None:
+        item = self.scene.options.item
+        try:
+            return None if item is None else ItemFields.of(item).as_json()
+        except ValueError as error:
+            raise Unrecordable(f"what its item says does not fit a form: {error}") from None
+
     def parameters(self) -> dict[str, Any]:
         """Those of ``process-scene``, as JSON. Raises Unrecordable."""
         self._check_where()
@@ -68,14 +78,15 @@ class Launch:
         recipe = fields_of(self.scene.options)
         if recipe is None:
             raise Unrecordable("a deployment's form does not offer such a recipe")
-        taken = self.scene.taken
         given: Mapping[str, Any] = {
             "sources": list(self.scene.sources),
             "to": self.where.to,
             "manifest": self.where.manifest,
             "store": self.where.store,
             "recipe": recipe.model_dump(mode="json", exclude_none=True),
-            "taken": None if taken is None else taken.isoformat(),
+            "item": self._item(),
+            "engine": self.engine.name if self.engine.crosses else None,
+            "engine_address": self.engine.address,
         }
         return {name: value for name, value in given.items() if value is not None}
 

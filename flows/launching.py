@@ -7,19 +7,24 @@ each key, and what runs write is written at most once.
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar
+from functools import partial
+from typing import Any, Final, Protocol, Self, TypeVar
 from uuid import UUID
 
 import httpx
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
+from prefect.context import SettingsContext
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 
+from flows.engines import THREADS, Engine
 from flows.launch import Ended, Launch, Started
-from flows.limits import Limits, default_workers
+from flows.limits import Limits, limits_of_each
+from flows.own_cluster import OwnCluster
 from flows.patience import PATIENCE_S, is_refusal, patiently
 from flows.planned_run import process_planned
 from flows.server import PrefectUnavailable
@@ -36,7 +41,16 @@ T = TypeVar("T")
 
 
 class Launcher(Protocol):
-    """Starts jobs, and follows them to their ends; for many threads at once."""
+    """Starts jobs, and follows them to their ends; for many threads at once.
+
+    To be left (``with``) once every :meth:`wait` has returned.
+    """
+
+    def __enter__(self) -> Self:
+        """The launcher itself."""
+
+    def __exit__(self, *raised: Any) -> None:
+        """End what was started for all runs."""
 
     def start(self, launch: Launch) -> Started:
         """Start the job, or find its run. Raises InputError, PrefectUnavailable."""
@@ -53,14 +67,22 @@ class InProcess:
     """Runs of ``process-scene`` in this very process; the work is done in :meth:`wait`.
 
     ``prepare`` is called before the first of them, once. They are no runs below the calling
-    one: on its retry Prefect would hand one scene the outcome of another.
+    one, whose settings alone they take over: on its retry Prefect would hand one scene the
+    outcome of another. All share ``cluster``, which the first starts that has windows to make.
     """
 
     limits: Limits
+    cluster: OwnCluster
     prepare: Callable[[], None] = lambda: None
     _stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _prepared: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.cluster.__exit__(*raised)
 
     def start(self, launch: Launch) -> Started:
         with self._lock:
@@ -72,9 +94,11 @@ class InProcess:
     def wait(self, launch: Launch, started: Started) -> Ended:
         if self._stopped.is_set():
             return Ended("Stopped", "it was not begun", None, 3)
-        session = Session(launch.scene.spec, Silent())
+        session = Session(launch.scene.spec, Silent(), cluster=self.cluster)
+        settings = SettingsContext.get()
+        work = partial(process_planned, session, self.limits, launch.scene.options)
         try:
-            state = Context().run(process_planned, session, self.limits, launch.scene.options)
+            state = Context().run(_with, settings, work)
         except httpx.TransportError as error:
             if not session.reports:
                 raise PrefectUnavailable(f"Prefect's API went away ({error})") from error
@@ -97,6 +121,12 @@ class Deployed:
     clock: Callable[[], float] = time.monotonic
     _stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        """Nothing: what its runs start ends with them."""
 
     def start(self, launch: Launch) -> Started:
         parameters = launch.parameters()
@@ -147,6 +177,11 @@ class Deployed:
             raise PrefectUnavailable(f"Prefect's API does not answer ({error})") from error
 
 
+def _with(settings: SettingsContext | None, work: Callable[[], T]) -> T:
+    with nullcontext() if settings is None else settings.model_copy():
+        return work()
+
+
 def _ended(state: State[Any], run_id: str | None, is_earlier: bool = False) -> Ended:
     name = state.name or state.type.value.capitalize()
     return Ended(name, state.message or "", run_id, _exit_code(state, name), is_earlier)
@@ -159,8 +194,17 @@ def _exit_code(state: State[Any], name: str) -> int:
     return _CODES.get(name, 3)
 
 
-def launcher_of(deployment: str | None, at_once: int) -> Launcher:
-    """By a deployment's name; where there is none, ``at_once`` runs share this process's cores."""
-    if deployment:
-        return Deployed(deployment)
-    return InProcess(Limits(max(1, default_workers() // at_once)))
+def launcher_of(deployment: str | None, at_once: int, engine: Engine = THREADS) -> Launcher:
+    """By a deployment's name; where there is none, ``at_once`` runs share this process's cores,
+
+    or the processes of its engine.
+    """
+    return Deployed(deployment) if deployment else in_process(None, at_once, engine)
+
+
+def in_process(
+    workers: int | None, at_once: int, engine: Engine, prepare: Callable[[], None] = lambda: None
+) -> InProcess:
+    """Runs of this process; ``workers`` are each scene's threads, or all scenes' processes."""
+    limits = limits_of_each(workers, at_once, engine)
+    return InProcess(limits, OwnCluster(limits), prepare)

@@ -43,3 +43,9 @@ def limits_of(
     """Limits with the engine's own number of workers where none is given."""
     default = PROCESSES if engine.crosses else default_workers()
     return Limits(workers or default, windows_per_task, strict_history, engine)
+
+
+def limits_of_each(workers: int | None, at_once: int, engine: Engine) -> Limits:
+    """For ``at_once`` scenes: cores are shared out, a cluster's processes are for all."""
+    share = max(1, default_workers() // at_once)
+    return limits_of(workers or (None if engine.crosses else share), None, False, engine)

@@ -31,7 +31,7 @@ def show_preview(spec: JobSpec, revision: int) -> None:
 
 
 def thumbnail(data: bytes) -> bytes:
-    """The PNG of an RGBA PNG with at most 256 pixels a side: means of whole blocks of pixels."""
+    """The PNG of a colour PNG with at most 256 pixels a side: means of whole blocks of pixels."""
     pixels: npt.NDArray[Any] = imagecodecs.png_decode(data)
     step = ceil_div(max(pixels.shape[:2]), SIDE_PX)
     if step == 1:

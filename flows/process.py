@@ -11,6 +11,7 @@ from prefect.logging import get_run_logger
 
 from flows.checked import checked
 from flows.engines import Engine
+from flows.item_fields import Item
 from flows.limits import limits_of
 from flows.observed import show
 from flows.parameters import (
@@ -58,6 +59,7 @@ def process_scene(
     recipe_block: RecipeBlock = None,
     taken: Taken = None,
     asset: Asset = None,
+    item: Item = None,
     title: Title = None,
     reuse: ReusedJob = None,
     workers: Workers = None,
@@ -78,6 +80,7 @@ def process_scene(
         recipe_block: The name of a Mosaic Recipe block, instead of recipe.
         taken: The day on which the scene was taken, where it does not say so itself.
         asset: Of a STAC item, the asset that is the scene; left out, its one raster.
+        item: What a STAC item says of the one source, where a search has led there.
         title: What people call the mosaic; its STAC item says it.
         reuse: An earlier job under the same root, whose grid and options hold, and whose tiles are
             taken over where their sources are the same.
@@ -96,7 +99,11 @@ def process_scene(
         if session is None:
             with watch.stage("plan", Silent()):
                 options = replace(
-                    options_of(recipe, recipe_block, taken), asset=asset, title=title, reuse=reuse
+                    options_of(recipe, recipe_block, taken),
+                    asset=asset,
+                    item=None if item is None else item.facts(),
+                    title=title,
+                    reuse=reuse,
                 )
                 spec = planned(sources, recorded_place(to, manifest, store), options)
                 session = Session(spec, Silent())

@@ -38,7 +38,7 @@ from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import DEFAULT_NAME, Wanted
 from scenemosaic.publishing.latest import Target
-from scenemosaic.publishing.publication import Publication, inspect
+from scenemosaic.publishing.publication import Publication, inspect, settled
 from tasks.publish_pointer import publish_pointer
 
 PUBLISHED_EVENT: Final = "scenemosaic.mosaic.published"
@@ -96,10 +96,13 @@ def publish(
     try:
         spec = loaded(job_id, recorded_place(to, manifest, store)) if given is None else given.spec
         wanted = Wanted(run_id or _run_id(), job_id, slots, time_zone, operator())
-        approved = inspect(spec) if approve else None
-        if approved is not None:
-            wanted = replace(wanted, approved_by=ask(approved, spec.root, approve_within_s))
-        found: Publication | SceneMosaicError = publish_pointer(spec, ledger, wanted, approved)
+        found: Publication | SceneMosaicError | None = None
+        if not approve:
+            found = publish_pointer(spec, ledger, wanted, None)
+        elif (found := settled(spec, ledger, wanted)) is None:  # else nobody need be asked
+            target = inspect(spec)
+            wanted = replace(wanted, approved_by=ask(target, spec.root, approve_within_s))
+            found = publish_pointer(spec, ledger, wanted, target)
     except SceneMosaicError as error:
         found = error
     if given is not None:

@@ -7,20 +7,29 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from prefect import flow, unmapped
+from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.client.schemas.objects import State
-from prefect.futures import PrefectFuture
 from prefect.logging import get_run_logger
 from prefect.states import Completed
-from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows import batches
 from flows.checked import checked
-from flows.limits import Limits, default_workers
-from flows.parameters import GivenSources, JobId, Manifest, Store, To, Windows, Workers
+from flows.engines import Engine
+from flows.limits import Limits, limits_of
+from flows.parameters import (
+    EngineAddress,
+    EngineChoice,
+    GivenSources,
+    JobId,
+    Manifest,
+    Store,
+    To,
+    Windows,
+    Workers,
+)
 from flows.places import planned, recorded_place
 from flows.planned_run import process_planned
+from flows.repairing import all_windows
 from flows.report import ProcessReport
 from flows.run_names import job_run
 from flows.runs import flow_run
@@ -32,11 +41,10 @@ from scenemosaic.audit import Record
 from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.places import Place
-from scenemosaic.repair import engine, restore_plan
-from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
+from scenemosaic.repair import restore_plan
+from scenemosaic.repair.engine import RepairReport, Survey, carry_out, survey
 from scenemosaic.repair.sources import find_sources, options_of
 from tasks.assemble_mosaic import assemble_mosaic
-from tasks.repair_windows import repair_windows
 
 _TABLE_ROWS = 1000
 
@@ -58,6 +66,8 @@ def repair_scene(
     accept_new_source: bool = False,
     workers: Workers = None,
     strict_history: bool = False,
+    engine: EngineChoice = "threads",
+    engine_address: EngineAddress = None,
 ) -> "State[RepairReport]":
     """Repair what is wrong with a job, and publish its mosaic's next revision.
 
@@ -69,18 +79,21 @@ def repair_scene(
         windows: These windows, such as 0007_0012; left out, all that are found wrong.
         sources: Where the job's sources lie; a local file's place is not known to its plan.
         accept_new_source: Where a source has changed, make a new job with the same recipe.
-        workers: Threads that work at once; left out, one a core and at most 8.
+        workers: How many work at once; left out, one a core and at most 8, or two processes.
         strict_history: Refuse to write where something once stood and was deleted.
+        engine: What windows are computed by: this machine's threads, or a cluster's processes.
+        engine_address: The scheduler of a cluster that runs already; left out, one is started.
     """
     given = sources or []
     try:
-        limits = Limits(workers or default_workers(), strict_history=strict_history)
+        chosen = Engine(engine, engine_address)
+        limits = limits_of(workers, None, strict_history, chosen)
         place, run = recorded_place(to, manifest, store), flow_run(strict_history=strict_history)
         spec, restored = restore_plan.load(job_id, place, given, run)
     except SceneMosaicError as error:
         return error_state(error, error)
     try:
-        found = engine.survey(spec, windows or [], given)
+        found = survey(spec, windows or [], given)
     except SourceChanged as error:
         if not accept_new_source:
             return error_state(error, error)
@@ -105,8 +118,8 @@ def _process_anew(spec: JobSpec, given: list[str], place: Place, limits: Limits)
 def _repair(found: Survey, run: Run, limits: Limits, restored: bool) -> "State[RepairReport]":
     unrecorded: list[Record] = []
     publish = partial(_publish, found.spec, run, unrecorded)
-    report = engine.carry_out(
-        found, partial(_all_windows, run=run, limits=limits, unrecorded=unrecorded), publish
+    report = carry_out(
+        found, partial(all_windows, run=run, limits=limits, unrecorded=unrecorded), publish
     )
     report = replace(report, plan_restored=restored)
     _show(report)
@@ -117,26 +130,6 @@ def _repair(found: Survey, run: Run, limits: Limits, restored: bool) -> "State[R
     if report.error is not None:
         return error_state(report.error, report)
     return Completed(name=report.state, message=report.summary, data=report)
-
-
-def _all_windows(
-    found: Survey, *, run: Run, limits: Limits, unrecorded: list[Record]
-) -> list[WindowRepair]:
-    size = batches.batch_size(found.spec.plan.recipe, len(found.numbers), limits.workers)
-    parameters = {
-        "spec": unmapped(found.spec),
-        "numbers": batches.split(found.numbers, size),
-        "run": unmapped(run),
-        "named": unmapped(found.named),
-    }
-    batch_task: Any = repair_windows  # Prefect's overloads take every task for an async one
-    runner: ThreadPoolTaskRunner[Any]
-    with ThreadPoolTaskRunner(max_workers=limits.workers) as runner:
-        futures: list[PrefectFuture[Any]] = [*runner.map(batch_task, parameters)]
-        done = [future.result() for future in futures]
-    for batch in done:
-        unrecorded += batch.unrecorded
-    return [outcome for batch in done for outcome in batch.outcomes]
 
 
 def _publish(spec: JobSpec, run: Run, unrecorded: list[Record], renew: bool) -> MosaicResult:

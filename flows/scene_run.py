@@ -1,19 +1,20 @@
 """One run of one scene, inside a flow: what is missing, its batches, the gap check, the mosaic."""
 
 import logging
+from functools import partial
 from typing import Any
 
 from prefect import unmapped
-from prefect.futures import PrefectFuture, as_completed
 
 from flows import batches
-from flows.clusters import Pool, pool_of
+from flows.clusters import collect, pool_of
 from flows.limits import Limits
 from flows.preparing import prepare_job
 from flows.report import ProcessReport
 from flows.session import Session
 from flows.stopwatch import Stopwatch
 from flows.tally import Tally
+from flows.top_boxes import make_boxes
 from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError, StoreError
 from scenemosaic.job import BatchResult, JobSpec, MosaicResult, Run
@@ -56,16 +57,18 @@ def _carry_out(
             return mosaic
         tally.trace(prepare_job(spec, run, _log.info))
     with watch.stage("windows", observer):
-        _commit_missing(spec, run, limits, tally)
+        _commit_missing(session, run, limits, tally)
     with watch.stage("gap check", observer):
         tally.check(job.find_gaps(spec))
+    make_boxes(session, run, limits, watch, tally)
     with watch.stage("assembly", observer):
         mosaic = assemble_mosaic(spec, run, observer.copied)
     tally.trace(mosaic.trace)
     return mosaic
 
 
-def _commit_missing(spec: JobSpec, run: Run, limits: Limits, tally: Tally) -> None:
+def _commit_missing(session: Session, run: Run, limits: Limits, tally: Tally) -> None:
+    spec = session.spec
     recipe = spec.plan.recipe
     numbers = job.missing_windows(spec)
     tally.begin(recipe.tiling().window(number).name for number in numbers)
@@ -82,8 +85,8 @@ def _commit_missing(spec: JobSpec, run: Run, limits: Limits, tally: Tally) -> No
     }
     batch_task: Any = commit_windows  # Prefect's overloads take every task for an async one
     try:
-        with pool_of(limits, spec) as pool:
-            _collect([*pool.runner.map(batch_task, parameters)], pool, tally)
+        with pool_of(limits, spec, session.cluster) as pool:
+            collect([*pool.runner.map(batch_task, parameters)], pool, partial(_add, tally))
     except SceneMosaicError:
         if crosses:
             _ask_again(spec, tally)
@@ -98,29 +101,7 @@ def _ask_again(spec: JobSpec, tally: Tally) -> None:
         _log.warning("what is missing is not known for sure: %s", error)
 
 
-def _collect(futures: list[PrefectFuture[Any]], pool: Pool, tally: Tally) -> None:
-    """Look at each result; after the first error start no further batch, then raise it."""
-    failure: Exception | None = None
-    for future in as_completed(futures):
-        if pool.is_cancelled(future):
-            continue
-        result: BatchResult | Exception = pool.result(future)
-        if isinstance(result, BatchResult):
-            _add(result, tally)
-        elif failure is None:
-            failure = result
-            pool.give_up(futures)
-    if failure is not None:
-        raise _named(failure)
-
-
-def _add(result: BatchResult, tally: Tally) -> None:
+def _add(tally: Tally, result: BatchResult) -> None:
     for outcome in result.outcomes:
         tally.add(outcome)
     tally.count(result.counters, result.unrecorded)
-
-
-def _named(failure: Exception) -> Exception:
-    if isinstance(failure, TimeoutError):
-        return StoreError(f"a batch of windows did not end in time: {failure}")
-    return failure

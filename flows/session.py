@@ -4,6 +4,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from flows.own_cluster import OwnCluster
 from flows.report import ProcessReport
 from scenemosaic.job import JobSpec, WindowOutcome
 from scenemosaic.trail import Trace
@@ -47,7 +48,8 @@ class Session:
 
     ``prepared``: it was not finished a moment ago, and its plan was published, as ``trace``
     says.
-    ``reports`` is given the run's report, which outlives an API that went away.
+    ``reports`` is given the run's report, which outlives an API that went away. ``cluster`` is
+    shared with other runs of this process; without one, an engine starts its own.
     """
 
     spec: JobSpec
@@ -55,6 +57,7 @@ class Session:
     prepared: bool = False
     trace: Trace = field(default_factory=Trace)
     reports: list[ProcessReport] = field(default_factory=list)
+    cluster: OwnCluster | None = None
 
 
 ACTIVE: Final[ContextVar[Session | None]] = ContextVar("scenemosaic_session", default=None)

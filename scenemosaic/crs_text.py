@@ -11,6 +11,7 @@ from typing import Final
 import rasterio
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
+from rasterio.session import DummySession
 
 from scenemosaic.errors import InputError
 
@@ -50,7 +51,7 @@ def _parse(text: str) -> CRS:
     if not (_CODE.fullmatch(text) or _PROJ.fullmatch(text) or _WKT.match(text)):
         raise InputError(f"not a CRS: {text:.120}: give a code such as EPSG:32632, or WKT")
     try:
-        with rasterio.Env():  # else GDAL says it on stderr, too
+        with rasterio.Env(DummySession()):  # else GDAL says it on stderr, too
             return CRS.from_string(text)
     except (CRSError, ValueError, OverflowError) as error:  # EPSG:x is no number
         raise InputError(f"not a CRS: {text:.120}: {error}") from error

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import rasterio
 from rasterio.enums import ColorInterp, Resampling
 from rasterio.io import DatasetWriter, MemoryFile
+from rasterio.session import DummySession
 
 from scenemosaic.grid import ceil_div
 from scenemosaic.recipe_rules import REACH_PX
@@ -146,6 +147,11 @@ def _alpha(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> int | None:
     return kernel.alpha if heeded else None
 
 
+def _own_env() -> rasterio.Env:
+    """Where credentials are in the environment, each call of rasterio's would look for them."""
+    return rasterio.Env(session=DummySession())
+
+
 @contextmanager
 def _dataset(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> Iterator[DatasetWriter]:
     bands, height, width = pixels.shape
@@ -158,12 +164,12 @@ def _dataset(pixels: Pixels, mask: Mask | None, kernel: Kernel) -> Iterator[Data
         "transform": rasterio.Affine.translation(1, 1),
     }
     if kernel.nodata is None or pixels.dtype not in (np.int64, np.uint64):
-        with rasterio.open("level", "w+", driver="MEM", **profile) as dataset:
+        with _own_env(), rasterio.open("level", "w+", driver="MEM", **profile) as dataset:
             _fill(dataset, pixels, mask, kernel)
             yield dataset
         return
     # Only a file's tag gives bands of 64-bit integers a nodata through rasterio.
-    with MemoryFile() as memory:
+    with _own_env(), MemoryFile() as memory:
         with memory.open(driver="GTiff", **profile) as dataset:
             _fill(dataset, pixels, mask, kernel)
         with rasterio.open(memory.name, "r+", driver="GTiff") as dataset:

@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from scenemosaic.canonical import Fields, decode, encode, without
 from scenemosaic.errors import InputError
@@ -12,6 +12,9 @@ from scenemosaic.grid import Grid
 from scenemosaic.grid_json import grid_from_json, grid_json
 from scenemosaic.keys import check_job_id
 from scenemosaic.recipe import Recipe, recipe_from_json
+
+if TYPE_CHECKING:
+    from scenemosaic.publishing.item_facts import ItemFacts
 
 # Enough for some 50,000 sources.
 MAX_PLAN_BYTES: Final = 32 << 20
@@ -36,6 +39,7 @@ class PlanOptions:
     ``bounds`` (west, south, east, north) are its grid; ``method`` decides between sources, and
     ``warp_resampling`` is the kernel that puts them on the grid. ``reuse`` is the ID of an
     earlier job, whose options hold where none are given, and whose tiles are taken over.
+    ``item`` is what a STAC item says of the one source, where a search has led there.
     """
 
     window: Literal["auto"] | int = "auto"
@@ -63,6 +67,7 @@ class PlanOptions:
     method: str | None = None
     warp_resampling: str | None = None
     reuse: str | None = None
+    item: "ItemFacts | None" = None
 
 
 @dataclass(frozen=True, slots=True)

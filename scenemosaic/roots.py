@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from scenemosaic.errors import InputError
 from scenemosaic.keys import check_key
@@ -13,7 +13,19 @@ MANIFEST_FORMS = "sqlite:///file.db, postgresql+psycopg://host/database or dynam
 DEFAULT_TABLE = "scenemosaic-manifest"
 
 _CLOUD = ("s3", "gs", "az")
-_BUCKET = re.compile(r"[a-z0-9$][a-z0-9._-]{1,220}[a-z0-9]")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_CONTAINER = re.compile(r"(?=.{3,63}\Z)[a-z0-9]+(-[a-z0-9]+)*|\$(root|web|logs)")
+_NAMES = {
+    "az": (
+        _CONTAINER,
+        "a container's name, which has 3 to 63 lower-case letters, digits and "
+        "single hyphens (the account is AZURE_STORAGE_ACCOUNT's, or its connection string's)",
+    )
+}
+_BUCKET_NAMES = (
+    _BUCKET,
+    "a bucket's name, which has 3 to 63 lower-case letters, digits, dots and hyphens",
+)
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _REGION = re.compile(r"[a-z0-9-]{1,32}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -111,6 +123,17 @@ def holds_password(url: str) -> bool:
         return False
 
 
+def without_password(url: str) -> str:
+    """A manifest's URL without its password, fit to be shown, and else as it is."""
+    if not holds_password(url):
+        return url
+    parts = urlsplit(url)
+    user, mark, host = parts.netloc.rpartition("@")
+    query = [pair for pair in parse_qsl(parts.query) if pair[0] not in _PASSWORDS]
+    netloc = f"{user.partition(':')[0]}{mark}{host}"
+    return parts._replace(netloc=netloc, query=urlencode(query)).geturl()
+
+
 def _check_slashes(text: str) -> None:
     match = _TOO_FEW_SLASHES.fullmatch(text)
     if match is None:
@@ -123,7 +146,10 @@ def _check_slashes(text: str) -> None:
 def _split(text: str) -> SplitResult:
     parts = urlsplit(text)
     if "@" in parts.netloc:
-        raise InputError(f"a {parts.scheme}:// root holds no user or password; leave them out")
+        raise InputError(
+            f"a root of {parts.scheme}:// holds no user, password or account before an @; leave "
+            "them out"
+        )
     if "?" in text or "#" in text:
         bare = text.partition("?")[0].partition("#")[0]
         raise InputError(f"a root has no query and no fragment; leave out what follows {bare!r}")
@@ -137,8 +163,9 @@ def _local(path: str, given: str) -> Root:
 
 
 def _bucket(scheme: str, bucket: str, path: str, given: str) -> Root:
-    if not _BUCKET.fullmatch(bucket):
-        raise InputError(f"{given!r}: {bucket!r} is not a bucket's name; a root is {ROOT_FORMS}")
+    form, what = _NAMES.get(scheme, _BUCKET_NAMES)
+    if not form.fullmatch(bucket):
+        raise InputError(f"{given!r}: {bucket!r} is not {what}; a root is {ROOT_FORMS}")
     prefix = path.strip("/")
     return Root(scheme, bucket, check_key(prefix) if prefix else "")
 

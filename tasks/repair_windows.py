@@ -5,8 +5,10 @@ from collections.abc import Callable
 from prefect import task
 
 from scenemosaic.job import JobSpec, Run
+from scenemosaic.one_thread import one_thread_each
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairBatch, WindowRepair
+from tasks import credentials as _resolvers  # noqa: F401  # a worker process finds them by it
 from tasks import policy
 
 
@@ -21,9 +23,13 @@ def repair_windows(
     run: Run,
     named: bool,
     report: Callable[[WindowRepair], None] | None = None,
+    alone: bool = False,
 ) -> RepairBatch:
     """Repair the windows ``numbers``; superseded, target-gone and failed are outcomes.
 
+    ``alone`` in a worker's own process, which takes no more threads than one.
     Raises TransientStoreError (tried again) or another StoreError (not).
     """
+    if alone:
+        one_thread_each()
     return engine.repair_windows(spec, numbers, run, named=named, report=report)

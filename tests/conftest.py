@@ -11,11 +11,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests import servers
+from tests import databases, order, quick, servers, surroundings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-_FOREIGN_SETTINGS = ("AWS_", "AZURE_", "GOOGLE_", "STORAGE_EMULATOR_", "PREFECT_", "BOTO_", "PG")
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 _session_folder: Path | None = None
 
 
@@ -34,35 +32,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before any test module is imported: Prefect reads its home at import.
     global _session_folder
     _session_folder = Path(tempfile.mkdtemp(prefix="scenemosaic-tests-"))
-    for name in list(os.environ):
-        if name.startswith(_FOREIGN_SETTINGS) or name in _PROXIES:
-            del os.environ[name]
-    os.environ.update(_environment(_session_folder))
+    surroundings.enter(_session_folder)
+    quick.make_quick()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins first: else one worker is at it when the others are done."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    return {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": servers.REGION,
-        "AWS_DEFAULT_REGION": servers.REGION,
-        "AWS_CONFIG_FILE": str(folder / "no-aws-config"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "no-aws-credentials"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "CLOUDSDK_CONFIG": str(folder / "no-gcloud-config"),
-        "NO_GCE_CHECK": "true",
-        "NO_PROXY": "127.0.0.1,localhost",
-        "XDG_CACHE_HOME": str(folder / "cache"),
-        "PREFECT_HOME": str(folder / "prefect"),
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
-        "DO_NOT_TRACK": "1",
-    }
+    items[:] = order.ordered(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -72,10 +48,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Each test has a cache of its own, and leaves the environment as it was."""
+    """Each test has a cache of its own, and leaves the environment as it was.
+
+    Only the empty database of Prefect's temporary server is in it, once one was made.
+    """
     before = dict(os.environ)
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
-    with _logging_kept():
+    cache = tmp_path_factory.mktemp("cache")
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    with _logging_kept(), databases.kept(cache):
         yield
     # Never emptied: a thread left over from the test may be reading it.
     for name in os.environ.keys() - before.keys():
@@ -118,6 +98,31 @@ def moto_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("moto")
     with servers.running(servers.start_moto(folder)) as server:
         yield server.url
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of the API of a real ``prefect server start`` of this test process."""
+    from tests.flows.serving import start_prefect
+
+    with servers.running(start_prefect(tmp_path_factory.mktemp("prefect"))) as server:
+        yield f"{server.url}/api"
+
+
+@pytest.fixture(scope="session")
+def harness(prefect_server: str) -> Iterator[None]:
+    """The same API for flows that run inside the test process, as Prefect's own harness does it."""
+    from prefect import context
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with temporary_settings({PREFECT_API_URL: prefect_server}):
+        # Threads begin without this one's context.
+        with context._temporary_global_settings_context(context.get_settings_context()):
+            yield
+        APILogWorker.drain_all(timeout=10)
+        EventsWorker.drain_all(timeout=10)
 
 
 @pytest.fixture(scope="session")

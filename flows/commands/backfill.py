@@ -13,6 +13,7 @@ from flows.cli_options import (
     TO,
     VERBOSE,
     console_for,
+    engine_choice,
     recipe_options,
 )
 
@@ -32,7 +33,12 @@ from flows.cli_options import (
 @BLOCK
 @recipe_options
 @click.option("--at-once", type=click.IntRange(1, 50), default=2, show_default=True)
-@click.option("--workers", type=POSITIVE, help="Threads a scene.  [default: what cores there are]")
+@engine_choice
+@click.option(
+    "--workers",
+    type=POSITIVE,
+    help="Threads a scene, or processes for all.  [default: what cores there are; 2 processes]",
+)
 @click.option(
     "--mode",
     type=click.Choice(["missing", "again"]),

@@ -1,8 +1,18 @@
 """``scenemosaic repair`` and ``waive``: their declarations."""
 
+from typing import Any
+
 import click
 
-from flows.cli_options import JSON, POSITIVE, STRICT, VERBOSE, console_for, place_options
+from flows.cli_options import (
+    JSON,
+    POSITIVE,
+    STRICT,
+    VERBOSE,
+    console_for,
+    engine_choice,
+    place_options,
+)
 from scenemosaic.places import Place
 
 
@@ -22,7 +32,12 @@ from scenemosaic.places import Place
     is_flag=True,
     help="Where the source has changed, make a new job of it with the same recipe.",
 )
-@click.option("--workers", type=POSITIVE, help="Threads at once.  [default: one a core, at most 8]")
+@engine_choice
+@click.option(
+    "--workers",
+    type=POSITIVE,
+    help="Threads at once, or processes.  [default: one a core, at most 8; 2 processes]",
+)
 @STRICT
 @VERBOSE
 @JSON
@@ -32,6 +47,7 @@ def repair(
     names: tuple[str, ...],
     sources: tuple[str, ...],
     accept_new_source: bool,
+    engine: Any,
     workers: int | None,
     strict_history: bool,
     verbose: bool,
@@ -45,12 +61,10 @@ def repair(
     damaged is planned again from --source, and put back if it is the very job's.
     """
     from flows import cli_repair
-    from flows.limits import default_workers
+    from flows.limits import limits_of
 
-    workers = workers or default_workers()
-    request = cli_repair.Request(
-        job_id, place, names, sources, accept_new_source, workers, strict_history
-    )
+    limits = limits_of(workers, None, strict_history, engine)
+    request = cli_repair.Request(job_id, place, names, sources, accept_new_source, limits)
     return cli_repair.repair(request, console_for(as_json, verbose))
 
 

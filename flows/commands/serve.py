@@ -56,8 +56,9 @@ def serve(
 @VERBOSE
 @JSON
 def automations(notify: str | None, silence: int, verbose: bool, as_json: bool) -> int:
-    """Make, or bring back to what they should be, three automations: for incomplete jobs, for
-    ledgers that are held for too long, and for runs that show no sign of life.
+    """Make, or bring back to what they should be, four automations: for incomplete jobs, for
+    ledgers that are held for too long, for runs that show no sign of life, and for those that
+    were taken by a worker and never began.
     """
     from flows import cli_serve
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rasterio._err import CPLE_BaseError
+import rasterio
+from rasterio._err import CPLE_AppDefinedError, CPLE_BaseError
 from rasterio.crs import CRS
 from rasterio.errors import CRSError, RasterioError
+from rasterio.session import DummySession
 from rasterio.warp import transform
 
 from scenemosaic.errors import InputError
@@ -44,20 +46,27 @@ def project(source_wkt: str, target_wkt: str, points: Points) -> Points:
     if source_wkt == target_wkt:
         return points
     try:
-        xs, ys = _projected(crs_of(source_wkt), crs_of(target_wkt), *points)
-    except (RasterioError, CRSError, CPLE_BaseError):  # of another planet, say
-        raise InputError("no way leads from its CRS to the mosaic's: leave it out") from None
+        with rasterio.Env(DummySession()):
+            xs, ys = _projected(crs_of(source_wkt), crs_of(target_wkt), *points)
+    except (RasterioError, CRSError, CPLE_BaseError):
+        raise InputError(
+            "no way leads from its CRS to the mosaic's, which may be of another planet: leave it "
+            "out, or give another --crs"
+        ) from None
     lost = ~(np.isfinite(xs) & np.isfinite(ys))
     xs[lost] = ys[lost] = math.nan
     return xs, ys
 
 
 def _projected(source: Any, target: Any, xs: Floats, ys: Floats) -> Points:
-    """One failing point fails them all in GDAL: halve until it stands alone, as NaN."""
+    """One failing point fails them all in GDAL: halve until it stands alone, as NaN.
+
+    Where there is no way at all, the error is another one.
+    """
     try:
         there = transform(source, target, xs.tolist(), ys.tolist())
         return np.array(there[0], np.float64), np.array(there[1], np.float64)
-    except CPLE_BaseError:
+    except CPLE_AppDefinedError:
         if len(xs) == 1:
             return np.array([math.nan]), np.array([math.nan])
     half = len(xs) // 2

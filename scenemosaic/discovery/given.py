@@ -20,19 +20,27 @@ class Given:
     facts: ItemFacts | None = None
 
 
-def given_sources(sources: Iterable[str], asset: str | None = None) -> list[Given]:
+def given_sources(
+    sources: Iterable[str], asset: str | None = None, item: ItemFacts | None = None
+) -> list[Given]:
     """The rasters that are meant, in the order in which they were named.
 
     A source whose name ends in ``.json`` or ``.geojson``, or that is an API's item, items or
     search, is a STAC document; ``asset`` names the asset of its items that is the scene, which
     may be left out where there is one. With an ``asset`` so is a URL whose name has no ending.
+    ``item`` is what such a document says of the one raster that is given itself.
     Raises InputError naming what leads to no raster,
     StoreError where a document cannot be read.
     """
     locations = [canonical_location(source) for source in sources]
     if asset is not None and not any(_leads(location, asset) for location in locations):
         raise InputError(f"asset {asset!r} is one of a STAC item, and no source is such: leave it")
-    return [given for location in locations for given in _given(location, asset)]
+    found = [given for location in locations for given in _given(location, asset)]
+    if item is None:
+        return found
+    if len(found) != 1 or found[0].facts is not None:
+        raise InputError(f"item {item.item_id:.200} is of one raster, and no STAC: leave it out")
+    return [Given(found[0].location, item)]
 
 
 def _leads(location: str, asset: str | None) -> bool:

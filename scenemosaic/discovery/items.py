@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import requests
 from pystac import Asset, Item, STACError, STACTypeError
@@ -27,6 +27,7 @@ UNUSABLE: Final = (
     AttributeError,
     RecursionError,
 )
+A = TypeVar("A")
 _GONE: Final = range(400, 500)
 _TOO_MANY: Final = 429
 _SHOWN: Final = 200
@@ -111,13 +112,22 @@ def _facts(item: Item, asset: Asset) -> ItemFacts:
     if not isinstance(name, str) or not 0 < len(name) <= _SHOWN or not name.isprintable():
         raise InputError(f"its ID is not of 1 to {_SHOWN} printable characters")
     taken, said = span(item)[0], asset.extra_fields
-    checksum, size_bytes = said.get("file:checksum"), said.get("file:size")
     return ItemFacts(
         name,
         _rfc3339(taken) if taken else None,
         item.datetime is None,
-        checksum if isinstance(checksum, str) else None,
-        size_bytes if type(size_bytes) is int else None,
+        _said(said, "file:checksum", str, "a multihash in hexadecimal, as text"),
+        _said(said, "file:size", int, "a number of bytes"),
+    )
+
+
+def _said(fields: Mapping[str, Any], name: str, kind: type[A], meant: str) -> A | None:
+    value = fields.get(name)
+    if value is None or type(value) is kind:
+        return value
+    told = json.dumps(value)
+    raise InputError(
+        f"its {name} is {told:.{_SHOWN}}, not {meant}: mend the item, or give the source itself"
     )
 
 
@@ -144,12 +154,21 @@ def _is_raster(asset: Asset) -> bool:
 
 
 def span(item: Item) -> tuple[datetime | None, datetime | None]:
-    """From when to when the item's scene was taken, in UTC, as far as it says so."""
+    """From when to when the item's scene was taken, in UTC, as far as it says so.
+
+    Raises InputError where it ends before it begins.
+    """
     if item.datetime is not None:
         moment = in_utc(item.datetime)
         return moment, moment
     common = item.common_metadata
-    return in_utc(common.start_datetime), in_utc(common.end_datetime)
+    first, last = in_utc(common.start_datetime), in_utc(common.end_datetime)
+    if first and last and last < first:
+        raise InputError(
+            f"its end_datetime {_rfc3339(last)} is before its start_datetime {_rfc3339(first)}: "
+            "mend the item, or give the source itself"
+        )
+    return first, last
 
 
 def in_utc(moment: datetime | None) -> datetime | None:

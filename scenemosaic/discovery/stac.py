@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import requests
@@ -21,6 +21,7 @@ from scenemosaic.sources.byte_ranges import read_whole
 from scenemosaic.sources.locations import canonical_location, is_http, is_s3, is_stac, public_uri
 from scenemosaic.sources.pins import check_readable
 
+A = TypeVar("A")
 DEADLINE_S: Final = 60
 MAX_BYTES: Final = 256 << 20
 
@@ -120,7 +121,14 @@ def _listed(raw: Iterable[Any], location: str, root: Catalog | None = None) -> I
     for number, one in enumerate(raw, 1):
         name = f"{item_name(one, number)} of {place}"
         given = one if isinstance(one, dict) else {}
-        yield Offer(name, place, partial(Item.from_dict, one, root=root), given)
+        yield Offer(name, place, partial(_item, one, place, root), given)
+
+
+def _item(raw: Any, place: str, root: Catalog | None) -> Item:
+    item = Item.from_dict(raw, root=root)
+    if root is None and item.get_self_href() is None:
+        item.set_self_href(place)  # links that are relative are so to the document
+    return item
 
 
 def _filed(location: str) -> Iterable[Offer]:
@@ -132,7 +140,7 @@ def _filed(location: str) -> Iterable[Offer]:
         return _listed(_items(reader, value, location), location)
     found = reader.stac_object_from_dict(value, public_uri(location))
     if isinstance(found, Catalog):  # and every collection
-        return _walked(found)
+        return _walked(found, (public_uri(location),))
     if isinstance(found, Item):
         place = public_uri(location)
         return [Offer(f"item {found.id} of {place}", place, lambda: found, value)]
@@ -158,17 +166,22 @@ def _has_more(page: dict[str, Any]) -> bool:
     return any(isinstance(link, dict) and link.get("rel") == "next" for link in every)
 
 
-def _walked(catalog: Catalog) -> Iterator[Offer]:
+def _walked(catalog: Catalog, above: tuple[str, ...]) -> Iterator[Offer]:
+    """``above`` leads here from the catalog that was given, which it begins with."""
     for link in catalog.get_links("item"):
         href = public_uri(str(link.get_absolute_href()))
-        yield Offer(f"item at {href}", href, partial(_linked, link, catalog))
-    for child in catalog.get_children():
-        yield from _walked(child)
+        yield Offer(f"item at {href}", href, partial(_linked, link, catalog, Item))
+    for link in catalog.get_links("child"):
+        href = public_uri(str(link.get_absolute_href()))
+        if href in above:
+            circle = " to ".join([*above[above.index(href) :], href])
+            raise InputError(f"the catalogs lead in a circle, {circle}: mend their child links")
+        yield from _walked(_linked(link, catalog, Catalog), (*above, href))
 
 
-def _linked(link: Link, catalog: Catalog) -> Item:
+def _linked(link: Link, catalog: Catalog, kind: type[A]) -> A:
     target = link.resolve_stac_object(root=catalog.get_root()).target
-    if not isinstance(target, Item):
+    if not isinstance(target, kind):
         raise TypeError(f"what stands there is a {type(target).__name__}")
     return target
 

@@ -4,12 +4,15 @@ from typing import Final
 
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.top_boxes.which import box_levels, largest_bytes
 
 # Python, Prefect, boto3, NumPy and GDAL, with what it keeps of a source: 165 MB were measured.
 PROCESS_BYTES: Final = 250 << 20
 # What was read, the level in hand with its sums in wider numbers, and what was encoded: with
 # the tile itself this is 7.5 times the window; 6.6 to 6.8 were measured.
 _COPIES: Final = 6
+# The level of the seeds, those above it, what GDAL holds of one, the runs, and the object.
+_BOX_COPIES: Final = 5
 # Of several sources two are in hand, or one is warped. Not measured.
 _MERGED: Final = 2
 
@@ -32,6 +35,12 @@ def window_bytes(recipe: Recipe) -> int:
     return copies * window_raw_bytes(recipe) + recipe.worst_tile_bytes()
 
 
+def box_bytes(recipe: Recipe) -> int:
+    """What a top box takes while it is made; 0 where the mosaic has none."""
+    levels = box_levels(recipe)
+    return 0 if levels is None else _BOX_COPIES * largest_bytes(recipe, levels)
+
+
 def process_bytes(recipe: Recipe, threads: int = 1) -> int:
-    """What a process of so many threads needs, each with a window in hand."""
-    return PROCESS_BYTES + threads * window_bytes(recipe)
+    """What a process of so many threads needs, each with a window or a top box in hand."""
+    return PROCESS_BYTES + threads * max(window_bytes(recipe), box_bytes(recipe))

@@ -3,10 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from scenemosaic.explain.memory import pixel_bytes
 from scenemosaic.grid import ceil_div
+from scenemosaic.mosaic.block_order import is_cheap
 from scenemosaic.recipe import Recipe
-from scenemosaic.stores.s3_parts import GATHER_BYTES, MAX_COPY_BYTES, MAX_PARTS, MIN_PART_BYTES
+from scenemosaic.stores.s3_parts import (
+    COPYING,
+    GATHER_BYTES,
+    MAX_COPY_BYTES,
+    MAX_PARTS,
+    MIN_PART_BYTES,
+)
+from scenemosaic.top_boxes.which import box_levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +50,7 @@ def mosaic_parts(recipe: Recipe, ratio: float) -> Parts:
     tiling = recipe.tiling()
     copied, gathered_bytes, runs = 0, 0.0, 0
     for level in range(tiling.tile_levels + 1):
-        for count, raw_bytes in _runs(recipe, level):
-            run_bytes = round(raw_bytes * ratio)
+        for count, run_bytes in _copies(recipe, level, ratio):
             if run_bytes >= MIN_PART_BYTES:
                 copied += count * ceil_div(run_bytes, MAX_COPY_BYTES)
             else:
@@ -52,16 +61,27 @@ def mosaic_parts(recipe: Recipe, ratio: float) -> Parts:
     return Parts(copied, 1 + int(gathered_bytes // GATHER_BYTES), runs)
 
 
-def _runs(recipe: Recipe, level: int) -> Iterator[tuple[int, int]]:
-    """How many tiles have a run of so many bytes: those inside, and those at the two edges.
+def _copies(recipe: Recipe, level: int, ratio: float) -> list[tuple[int, int]]:
+    """How many runs, or block rows of them, of so many bytes a level is put together of."""
+    runs = [(count, rows, round(raw * ratio)) for count, rows, raw in _runs(recipe, level)]
+    rows = [(count * rows, run_bytes // rows) for count, rows, run_bytes in runs]
+    counts, lengths = zip(*rows, strict=True)
+    split = recipe.tiling().cols > 1 and is_cheap(np.repeat(lengths, counts), COPYING)
+    return rows if split else [(count, run_bytes) for count, _, run_bytes in runs]
+
+
+def _runs(recipe: Recipe, level: int) -> Iterator[tuple[int, int, int]]:
+    """How many tiles have a run of so many block rows and bytes: those inside, and at the edges.
 
     Blocks are whole, also where the image ends within one.
     """
+    planes = 1 if recipe.interleave == "pixel" else recipe.bands
     tiling, block = recipe.tiling(), recipe.block_size
     for rows, height in _extents(tiling.height, tiling.window_size):
         for cols, width in _extents(tiling.width, tiling.window_size):
-            blocks = ceil_div(height, block << level) * ceil_div(width, block << level)
-            yield rows * cols, blocks * block * block * pixel_bytes(recipe)
+            down, across = ceil_div(height, block << level), ceil_div(width, block << level)
+            raw_bytes = down * across * block * block * pixel_bytes(recipe)
+            yield rows * cols, planes * down, raw_bytes
 
 
 def _extents(size: int, window: int) -> Iterator[tuple[int, int]]:
@@ -79,3 +99,9 @@ def level_raw_bytes(recipe: Recipe, level: int) -> int:
 def mosaic_raw_bytes(recipe: Recipe) -> int:
     """The pixels of all its levels."""
     return sum(level_raw_bytes(recipe, k) for k in range(recipe.tiling().last_level + 1))
+
+
+def boxes_raw_bytes(recipe: Recipe) -> int:
+    """The pixels of all top boxes; 0 where the mosaic has none."""
+    first = recipe.tiling().tile_levels + 1
+    return sum(level_raw_bytes(recipe, first + k) for k in range(box_levels(recipe) or 0))

@@ -17,11 +17,15 @@ from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
 from scenemosaic.software import software_versions
 from scenemosaic.tile import window_shapes
+from scenemosaic.top_boxes.which import top_boxes
 
 WRITE_UNIT_BYTES: Final = 1024
 READ_UNIT_BYTES: Final = 4096
 PAGE_BYTES: Final = 1 << 20
 _PARTS_PAGE: Final = 1000
+_LIST_PAGE: Final = 1000
+# Of a top box: does it stand, a tile's header; then is it there, its front.
+_BOX_GETS: Final = 4
 # plan.json, the preview, item.json.
 _SMALL_PUTS: Final = 3
 # Store and manifest are proved once for each root.
@@ -62,16 +66,26 @@ def requests(plan: Plan, root_uri: str, ratio: float) -> Requests:
     others = _PROBE_ROWS + _MOSAIC_ROWS + _CLAIM_ROWS
     shards = len(keys.partitions(plan.job_id, root_uri, windows))
     pages = shards + windows * row_bytes // PAGE_BYTES
+    boxes = len(top_boxes(recipe))
+    # A task asks for each row of its boxes.
+    rows_again = windows * ceil_div(row_bytes, READ_UNIT_BYTES) if boxes else 0
     return Requests(
         tile_puts=windows,
-        other_puts=_SMALL_PUTS + _PROBE_PUTS + _PROBE_LISTS + _mosaic_puts(parts),
-        gets=_gets(recipe, parts),
+        other_puts=_SMALL_PUTS + _PROBE_PUTS + _PROBE_LISTS + _mosaic_puts(parts) + _puts(boxes),
+        gets=_gets(recipe, parts) + _BOX_GETS * boxes,
         row_writes=windows,
         other_row_writes=others,
         write_units=windows * ceil_div(row_bytes, WRITE_UNIT_BYTES) + others,
         queries=_PASSES * pages,
-        read_units=_PASSES * math.ceil(windows * row_bytes / READ_UNIT_BYTES) + _ROW_LOOKS,
+        read_units=_PASSES * math.ceil(windows * row_bytes / READ_UNIT_BYTES)
+        + _ROW_LOOKS
+        + rows_again,
     )
+
+
+def _puts(boxes: int) -> int:
+    """Each top box, and a listing of them."""
+    return boxes + ceil_div(boxes + 1, _LIST_PAGE) if boxes else 0
 
 
 def _mosaic_puts(parts: Parts) -> int:

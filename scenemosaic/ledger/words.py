@@ -18,7 +18,7 @@ def blocked(book: Book, root: str, answer: Blocked, latest: Latest | None) -> st
         f"the ledger {book.name!r} is held by run {holder.run_id}{who}, which publishes job "
         f"{holder.job_id} since {spell_time(holder.since)} ({spell_age(answer.age_s)}). It frees "
         f"the ledger as it ends, and never by time. If it is dead, inspect first: that run, "
-        f"`{show(book, root)}`, and mosaics/latest.json, which {_names(latest, holder)}; then "
+        f"`{show(book.name, root)}`, and mosaics/latest.json, which {_names(latest, holder)}; then "
         f"`{clear(book, root, holder.run_id)}`"
     )
 
@@ -62,9 +62,9 @@ def still_held(book: Book, root: str, run_id: str) -> str:
     )
 
 
-def show(book: Book, root: str) -> str:
+def show(ledger: str, root: str) -> str:
     """The command that shows the ledger."""
-    return shlex.join(["scenemosaic", "ledger", "show", book.name, "--to", root])
+    return shlex.join(["scenemosaic", "ledger", "show", ledger, "--to", root])
 
 
 def clear(book: Book, root: str, run_id: str) -> str:

@@ -5,13 +5,18 @@ from typing import Any
 
 import rasterio
 from rasterio.io import MemoryFile
+from rasterio.session import DummySession
 
+from scenemosaic.compositing.points import same_crs
+from scenemosaic.crs_text import code_or_wkt, normal_wkt
 from scenemosaic.errors import InputError
 from scenemosaic.recipe import Recipe
 from scenemosaic.sources.locations import is_local
 from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, differences, metadata_of
 from scenemosaic.tiff.structure import MAX_TAGS_BYTES
 
+# What is longer is no code but WKT.
+_CODE_CHARS = 40
 _FIELD_NAMES = {"crs_wkt": "CRS", "colorinterp": "colour interpretation", "colormaps": "colour map"}
 
 
@@ -21,7 +26,7 @@ def check_kept(metadata: SourceMetadata, recipe: Recipe) -> None:
     options |= {"count": recipe.bands, "dtype": recipe.dtype, "interleave": recipe.interleave}
     if recipe.nbits is not None:
         options["nbits"] = recipe.nbits  # a colour map has as many entries as these can tell
-    with rasterio.Env(GDAL_PAM_ENABLED="NO"), MemoryFile() as memory:
+    with rasterio.Env(DummySession(), GDAL_PAM_ENABLED="NO"), MemoryFile() as memory:
         with memory.open(**options, transform=rasterio.Affine.translation(1, 1)) as dataset:
             apply_metadata(dataset, metadata)
         if (size_bytes := memory.getbuffer().nbytes) > MAX_TAGS_BYTES:
@@ -34,6 +39,25 @@ def check_kept(metadata: SourceMetadata, recipe: Recipe) -> None:
     if lost:
         names = ", ".join(_FIELD_NAMES.get(field, field.replace("_", " ")) for field in lost)
         raise InputError(f"its {names} would change in a GeoTIFF: remove or simplify it first")
+
+
+def check_crs(asked: str, wkt: str) -> None:
+    """Raises InputError, naming ``asked``, where a GeoTIFF gives back another CRS than ``wkt``."""
+    profile = {"driver": "GTiff", "width": 16, "height": 16, "count": 1, "dtype": "uint8"}
+    with rasterio.Env(DummySession(), GDAL_PAM_ENABLED="NO"), MemoryFile() as memory:
+        with memory.open(**profile, crs=wkt, transform=rasterio.Affine.translation(1, 1)):
+            pass
+        with memory.open() as dataset:
+            back, unit = normal_wkt(dataset.crs), dataset.units[0]
+    if unit:
+        raise InputError(
+            f"{asked} has heights, whose {unit} a GeoTIFF takes for the unit of its pixels: give "
+            "the horizontal CRS alone"
+        )
+    if not same_crs(back, wkt):
+        code = code_or_wkt(back)
+        instead = "another one" if len(code) > _CODE_CHARS else code
+        raise InputError(f"{asked} is not kept in a GeoTIFF, which has {instead}: give {instead}")
 
 
 def side_files(location: str) -> list[str]:

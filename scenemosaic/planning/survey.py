@@ -60,7 +60,7 @@ def survey(sources: Sequence[str], options: PlanOptions, grid: Grid | None = Non
     a remote source cannot be reached.
     """
     check_options(options)
-    given = given_sources(sources, options.asset)
+    given = given_sources(sources, options.asset, options.item)
     if not given:
         raise InputError("give a source: a GeoTIFF's path, s3://… or https://…")
     looked = _in_threads(partial(look, options=options), given)

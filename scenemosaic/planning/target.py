@@ -16,7 +16,9 @@ from scenemosaic.errors import InputError
 from scenemosaic.grid import Affine6, Grid
 from scenemosaic.plan import PlanOptions
 from scenemosaic.planning.images import Named
+from scenemosaic.planning.kept import check_crs
 from scenemosaic.planning.looked import named
+from scenemosaic.recipe_rules import MAX_SIZE_PX
 
 # What lies this near to a line of the lattice, in pixels, lies on it.
 _NEAR: Final = 1e-6
@@ -35,10 +37,13 @@ class _Lattice:
 def check_grid_options(options: PlanOptions) -> None:
     """What can be seen without a source. Raises InputError naming the option."""
     if options.crs is not None:
-        _asked_crs(options.crs)
+        check_crs(f"--crs {options.crs:.80}", _asked_crs(options.crs))
     size, bounds = options.resolution, options.bounds
-    if size is not None and not (len(size) in (1, 2) and all(_positive(one) for one in size)):
-        raise InputError(f"--resolution takes one or two numbers above 0, not {_spelled(size)}")
+    if size is not None and not _is_pixel(size):
+        raise InputError(
+            "--resolution takes one or two numbers above 0, the size of a pixel in the CRS's "
+            f"units, not {_spelled(size)}"
+        )
     if bounds is None:
         return
     if len(bounds) != 4 or not all(map(math.isfinite, bounds)):
@@ -57,8 +62,11 @@ def target_grid(sources: Sequence[Named], options: PlanOptions, notes: list[str]
     grids = [source.image.grid for source in sources]
     lattice = named(sources[0].name, lambda: _lattice(grids, options, notes))
     if options.bounds is not None:
-        return _cut(lattice, _asked_extent(lattice, options.bounds))
-    return _cut(lattice, _around(lattice, sources, notes))
+        box = _asked_extent(lattice, options.bounds)
+    else:
+        box = _around(lattice, sources, notes)
+    _check_sides(box, options)
+    return _cut(lattice, box)
 
 
 def _lattice(sources: Sequence[Grid], options: PlanOptions, notes: list[str]) -> _Lattice:
@@ -213,6 +221,20 @@ def _unwrapped(found: Sequence[Extent], turn: float, notes: list[str]) -> list[E
     ]
 
 
+def _check_sides(box: Extent, options: PlanOptions) -> None:
+    """Before anything is counted in pixels."""
+    width, height = box[2] - box[0], box[3] - box[1]
+    if max(width, height) <= MAX_SIZE_PX:
+        return
+    asked = [("--resolution", options.resolution), ("--bounds", options.bounds)]
+    given = [f"{option} {_spelled(values)}" for option, values in asked if values is not None]
+    cause = " and ".join(given) or "the sources, which lie so far apart,"
+    raise InputError(
+        f"{cause} would make a mosaic of {width:.3g} x {height:.3g} pixels, and a side has at most "
+        f"{MAX_SIZE_PX}: give a larger --resolution, or smaller --bounds"
+    )
+
+
 def _cut(lattice: _Lattice, box: Extent) -> Grid:
     """The lattice's pixels that hold a box: outwards, but for rounding errors."""
     x0, y0 = (math.floor(value + _NEAR) for value in box[:2])
@@ -224,6 +246,10 @@ def _cut(lattice: _Lattice, box: Extent) -> Grid:
 def _name(crs_wkt: str) -> str:
     text = code_or_wkt(crs_wkt)
     return text if len(text) < 40 else text[:40] + "…"
+
+
+def _is_pixel(size: Sequence[float]) -> bool:
+    return len(size) in (1, 2) and all(map(_positive, (*size, size[0] * size[-1])))
 
 
 def _positive(value: float) -> bool:

@@ -9,6 +9,7 @@ from scenemosaic.audit import Record
 from scenemosaic.commit import Outcome, commit_object, commit_row
 from scenemosaic.errors import ConflictError, InputError
 from scenemosaic.manifests.port import Existing, Row
+from scenemosaic.next_step import command
 from scenemosaic.repair.nodata_tile import job_template, nodata_tile
 from scenemosaic.repair.replacing import WAIVED
 from scenemosaic.repair.survey import numbers_of
@@ -80,9 +81,14 @@ def _waived_before(
     if others:
         raise InputError(
             f"{', '.join(map(_described, others))}: a window that has a row is not waived; "
-            "`scenemosaic repair --window` computes it again from its source"
+            f"`{_repair(spec, [row.window for row in others])}` computes it again from its source"
         )
     return frozenset(there)
+
+
+def _repair(spec: JobSpec, names: Sequence[str]) -> str:
+    windows = [part for name in names for part in ("--window", name)]
+    return command("repair", spec.plan.job_id, spec.place, *windows)
 
 
 def _described(row: Row) -> str:
@@ -102,7 +108,7 @@ def _commit(
     if done.outcome is not Outcome.WRITTEN and theirs.get("sha256") != tile.sha256:
         raise ConflictError(
             f"{uri} holds a tile of {theirs.get('write_id')} without a row: it is not waived; "
-            f"`scenemosaic repair --window {name}` mends its row"
+            f"`{_repair(spec, [name])}` mends its row"
         )
     row = replace(tile_row(session, spec, number, tile, done.stored, run), waiver=reason)
     answer = commit_row(session.manifest, row, session.policy, session.effects)

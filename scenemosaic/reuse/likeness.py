@@ -11,7 +11,6 @@ from scenemosaic.grid import Grid, Window
 from scenemosaic.plan import Pin, Plan, PlanOptions
 from scenemosaic.recipe import Recipe
 from scenemosaic.repair.sources import options_of
-from scenemosaic.seed import FIRST_SEEDED
 from scenemosaic.tile import read_box
 from scenemosaic.words import some
 
@@ -52,7 +51,7 @@ def check_likeness(new: Plan, old: Plan) -> None:
             f"--reuse {job_id}: that job is of one source as it stands, and its grid would change "
             "with another: begin with --bounds or several sources"
         )
-    if old.recipe.encoding_version < FIRST_SEEDED:
+    if old.recipe.encoding_version != new.recipe.encoding_version:
         raise InputError(
             f"--reuse {job_id}: an earlier version of this software planned that job: leave "
             "out --reuse once"

@@ -27,6 +27,8 @@ def test_the_last_step_shows_what_a_fixed_cost_hides() -> None:
     curve = Curve("quadratic", [100, 1000, 10_000], [5.0, 5.0, 500.0])
     assert curve.exponent == pytest.approx(1.0)
     assert curve.last == pytest.approx(2.0)
+    assert not curve.is_linear
+    assert Curve("linear", [100, 1000], [1.0, 10.0]).is_linear
 
 
 def test_what_cost_nothing_measurable_has_an_exponent_too() -> None:

@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench import other_cases, reading, requests, scene, web
-from bench.cases import Place
-from bench.committed import Committed
-from bench.report import MERGE
+from bench import reading, requests, scene, web
 from bench.requests import Asked, Line
 
 
@@ -71,10 +68,3 @@ def test_a_band_is_repeated_and_mirrored_and_no_two_are_the_same() -> None:
     assert (made[0, 800:1200, :600] == pixels).all()
     assert (made[1, 0, :23] == pixels[331, 577:]).all()
     assert not (made[1] == made[2]).all()
-
-
-def test_what_is_not_installed_is_left_out(tmp_path: Path) -> None:
-    place = Place(tmp_path, tmp_path / "scene.tif", 64, 2, {})
-    committed = Committed(tmp_path, "job", tmp_path, frozenset())
-    found = other_cases.other_cases(place, committed, tmp_path / "tiles.vrt", "/bin/false")
-    assert [case.name for case in found] == [MERGE]

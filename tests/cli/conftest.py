@@ -1,5 +1,5 @@
 """The command line's tests share the flows' server and scenes."""
 
-from tests.flows.conftest import prefect_server, scene
+from tests.flows.conftest import scene
 
-__all__ = ["prefect_server", "scene"]
+__all__ = ["scene"]

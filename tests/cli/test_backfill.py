@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.cli import run
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
 from tests.flows.serving import objects, run_command
@@ -43,18 +44,30 @@ def test_a_dry_run_of_a_list(tmp_path: Path) -> None:
     assert (answer.code, value["state"]) == (0, "DryRun")
     assert [row["state"] for row in value["rows"]] == ["WouldRun", "BadInput"]
     assert value["rows"][0]["windows"] == 12
-    assert "absent.tif" in answer.err
+    assert answer.err.count("absent.tif") == 1
+    assert "absent.tif: cannot be read: No such file" in answer.err
     assert not (tmp_path / "root").exists()
 
 
+def test_people_are_told_once_what_is_wrong_with_a_scene(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.tif").write_text("no raster")
+    assert run(["backfill", "bad.tif", "--to", "root", *SIZES, "--dry-run"]) == 2
+    told = capsys.readouterr()
+    assert (told.out + told.err).count("not a raster") == 1
+    assert told.err.count("bad.tif") == told.out.count("bad.tif") == 1
+
+
 @pytest.mark.slow
-def test_twice(tmp_path: Path) -> None:
+def test_twice(tmp_path: Path, prefect_server: str) -> None:
     (tmp_path / "in").mkdir()
     for seed in (1, 2, 3):
         make_scene(tmp_path / "in" / f"{seed}.tif", seed=seed)
     (tmp_path / "in" / "bad.tif").write_text("no raster")
     given = ["backfill", "--prefix", "in", "--to", "root", *SIZES, "--at-once", "3", "--json"]
-    first = run_command(given, tmp_path)
+    first = run_command(given, tmp_path, {"PREFECT_API_URL": prefect_server})
     assert first.code == 3, "what was refused stands beside what was written"
     assert first.value()["counts"] == {"BadInput": 1, "Mosaicked": 3}
     assert len(list((tmp_path / "root").glob(keys.mosaic_key("*")))) == 3

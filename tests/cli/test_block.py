@@ -6,10 +6,7 @@ import pytest
 
 from blocks import SceneStore
 from flows.cli import run
-from tests.flows.conftest import harness
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
-
-__all__ = ["harness"]
 
 
 @pytest.mark.usefixtures("harness")

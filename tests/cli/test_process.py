@@ -13,7 +13,7 @@ from tests.flows.serving import finish, flow_runs, run_command, start_command
 pytestmark = pytest.mark.slow
 WINDOWS = 12
 SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
-AT_ONCE = 8
+AT_ONCE = 3
 
 
 def arguments(scene: Path, root: Path, *more: str) -> list[str]:
@@ -94,7 +94,7 @@ def test_a_server_that_is_down_is_exit_5(scene: Path, tmp_path: Path) -> None:
     assert "Traceback" not in answer.err
 
 
-def test_eight_at_once_without_a_server(scene: Path, tmp_path: Path) -> None:
+def test_several_at_once_without_a_server(scene: Path, tmp_path: Path) -> None:
     """Each has a temporary server of its own; they share one PREFECT_HOME and one root."""
     extra = {
         "PREFECT_HOME": str(tmp_path / "home"),

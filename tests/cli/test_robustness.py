@@ -193,7 +193,7 @@ def test_an_api_that_cannot_be_asked_is_exit_5(tmp_path: Path, scene: Path, url:
 def test_a_signal_ends_in_order_and_the_next_run_goes_on(
     tmp_path: Path, prefect_server: str, number: signal.Signals, code: int
 ) -> None:
-    scene = make_scene(tmp_path / "large.tif", 3000, 3000, seed=3)
+    scene = make_scene(tmp_path / "large.tif", 2000, 2000, seed=3)
     given = ["process", str(scene), "--to", "root", *SIZES, "--workers", "1", "--json"]
     extra = {"PREFECT_API_URL": prefect_server}
     process = start_command([*given, "--windows-per-task", "5"], tmp_path, extra)

@@ -9,6 +9,7 @@ import rasterio
 from rasterio.crs import CRS
 from rasterio.transform import Affine
 
+from scenemosaic.compositing import points
 from scenemosaic.errors import InputError
 from scenemosaic.planning import survey
 from scenemosaic.repair.sources import options_of
@@ -171,10 +172,29 @@ def test_a_pole(tmp_path: Path) -> None:
         ({"method": "best"}, "--method must be one of"),
         ({"warp_resampling": "gauss"}, "--warp-resampling must be one of"),
         ({"resolution": (1e-6,)}, "too"),
+        ({"resolution": (1e-300,)}, "--resolution takes one or two numbers above 0"),
+        ({"resolution": (1e-150,)}, "--resolution 1e-150 would make a mosaic of"),
+        ({"bounds": (0.0, 0.0, 1e300, 1e300)}, "--bounds 0,0,1e+300,1e+300 would make a mosaic of"),
+        ({"bounds": (0.0, 0.0, 1e300, 1e300), "resolution": (1e-100,)}, "larger --resolution"),
+        ({"crs": "OGC:CRS84"}, "--crs OGC:CRS84 is not kept in a GeoTIFF, which has EPSG:4326"),
+        ({"crs": "EPSG:4326+5773"}, "--crs EPSG:4326+5773 has heights"),
     ],
 )
 def test_options_that_make_no_sense(plain: str, options: dict[str, Any], words: str) -> None:
     assert words in refused([plain], **options)
+
+
+def test_another_planet_is_refused_at_once(
+    tmp_path: Path, plain: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    real = points.transform
+    monkeypatch.setattr(points, "transform", lambda *given: (asked.append(given), real(*given))[1])
+    sphere = CRS.from_string("+proj=eqc +lat_ts=-10 +R=3395582 +units=m")
+    mars = make(tmp_path / "mars.tif", waves(9, 9).astype("uint16"), crs=sphere.to_wkt())
+    assert refused([mars], crs="EPSG:32631").startswith(f"{mars}: no way leads from its CRS")
+    assert "another --crs" in refused([plain, mars])
+    assert len(asked) == 2, "and not each point by itself"
 
 
 def test_sources_outside_are_left_out(tmp_path: Path, plain: str) -> None:

@@ -111,7 +111,6 @@ BAD: list[Any] = [
     item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": 7}}},
     item("bad").to_dict() | {"assets": {"visual": {"type": 7, "href": "/a.tif"}}},
     item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": "s3://b/" + "a" * 2000}}},
-    item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": "a.tif"}}},
     item("bad").to_dict() | {"assets": {"visual": {"type": COG, "href": "/a\0.tif"}}},
     item("bad").to_dict() | {"links": [7]},
     item("bad").to_dict() | {"stac_version": ["1"]},
@@ -128,6 +127,55 @@ def test_an_item_that_is_none_stops_no_other(tmp_path: Path, bad: Any) -> None:
     assert refused.refused.startswith(("item bad of ", "item number 2 of "))
     assert refused.version, "what is changed is looked at again"
     assert list(search(Search(place)))[1] == refused
+
+
+def with_fields(**said: Any) -> dict[str, Any]:
+    """An item whose asset says so much of its file."""
+    fields = {name.replace("_", ":"): value for name, value in said.items()}
+    asset = {"type": COG, "href": "s3://b/a.tif", **fields}
+    return item("bad").to_dict() | {"assets": {"visual": asset}}
+
+
+BACKWARDS = {"start_datetime": "2024-05-02T00:00:00Z", "end_datetime": "2024-05-01T00:00:00Z"}
+WRONG: list[tuple[dict[str, Any], str]] = [
+    (with_fields(file_checksum=7), "its file:checksum is 7, not a multihash in hexadecimal"),
+    (with_fields(file_checksum=["1220"]), 'its file:checksum is ["1220"], not a multihash'),
+    (with_fields(file_size="12"), 'its file:size is "12", not a number of bytes'),
+    (with_fields(file_size=True), "its file:size is true, not a number of bytes"),
+    (with_fields(file_size=12.5), "its file:size is 12.5, not a number of bytes"),
+    (
+        item("bad").to_dict() | {"properties": {"datetime": None, **BACKWARDS}},
+        "its end_datetime 2024-05-01T00:00:00Z is before its start_datetime 2024-05-02T00:00:00Z",
+    ),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), WRONG, ids=range(len(WRONG)))
+def test_what_an_item_says_wrongly_is_named(
+    tmp_path: Path, bad: dict[str, Any], reason: str
+) -> None:
+    (found,) = search(Search(write(tmp_path / "x.json", bad)))
+    assert found.refused is not None
+    assert found.refused.startswith(f"item bad of {tmp_path / 'x.json'}: {reason}")
+    assert found.refused.endswith("mend the item, or give the source itself")
+
+
+def test_links_of_a_collected_item_are_relative_to_the_file(tmp_path: Path) -> None:
+    made = item("a")
+    made.assets["visual"].href = "./below/a.tif"
+    (found,) = search(Search(collected(tmp_path / "items.json", made)))
+    assert found.source == str(tmp_path / "below" / "a.tif")
+
+
+@pytest.mark.parametrize("last", ["a.json", "b.json", "c.json"])
+def test_catalogs_that_lead_in_a_circle_are_named(tmp_path: Path, last: str) -> None:
+    for name, child in (("a.json", "b.json"), ("b.json", "c.json"), ("c.json", last)):
+        value = pystac.Catalog(name, "of catalogs").to_dict()
+        links = [{"rel": "child", "href": f"./{child}"}]
+        write(tmp_path / name, value | {"links": links})
+    with pytest.raises(InputError, match="lead in a circle") as caught:
+        list(search(Search(str(tmp_path / "a.json"))))
+    assert f"{tmp_path / 'c.json'} to {tmp_path / last}: mend" in str(caught.value)
 
 
 def test_a_catalog_s_broken_item_stops_no_other(tmp_path: Path) -> None:

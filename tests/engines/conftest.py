@@ -3,23 +3,23 @@
 from collections.abc import Iterator
 from typing import Any
 
+import cloudpickle
 import pytest
 
-from tests.flows.conftest import prefect_server, scene
+from tests.flows.conftest import scene
 
-__all__ = ["prefect_server", "scene"]
+__all__ = ["scene"]
 
-
-@pytest.fixture(scope="module")
-def api(prefect_server: str) -> Iterator[str]:
-    """The server, as this process's own API for a module's tests."""
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    with temporary_settings({PREFECT_API_URL: prefect_server}):
-        yield prefect_server
+_CROSSING = ("task", "task_run_id", "parameters", "dependencies", "context", "wait_for")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
+def api(harness: None, prefect_server: str) -> str:
+    """The server, which is this process's own API."""
+    return prefect_server
+
+
+@pytest.fixture(scope="package")
 def cluster(api: str) -> Iterator[Any]:
     """Two worker processes, and a scheduler with an address."""
     from distributed import LocalCluster
@@ -31,3 +31,20 @@ def cluster(api: str) -> Iterator[Any]:
         preload=["tasks.dask_worker"],
     ) as made:
         yield made
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What crosses to Dask's workers, pickled, batch by batch."""
+    from distributed import Client
+
+    found: list[bytes] = []
+    real = Client.submit
+
+    def submit(self: Client, call: Any, *given: Any, **named: Any) -> Any:
+        parts = {name: value for name, value in named.items() if name in _CROSSING}
+        found.append(cloudpickle.dumps((call, parts)))
+        return real(self, call, *given, **named)
+
+    monkeypatch.setattr(Client, "submit", submit)
+    return found

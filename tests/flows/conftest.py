@@ -1,30 +1,21 @@
-"""Prefect for tests: one harness or one real server for each test process."""
+"""Scenes for flows, and Prefect's server as it was."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests import servers
 from tests.flows.scenes import make_scene
-from tests.flows.serving import start_prefect
+from tests.flows.serving import api, request
 
 
-@pytest.fixture(scope="session")
-def harness() -> Iterator[None]:
-    """A temporary API for flows that run inside the test process."""
-    from prefect.testing.utilities import prefect_test_harness
-
-    with prefect_test_harness(server_startup_timeout=180):
-        yield
-
-
-@pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The API's URL of a real ``prefect server start``."""
-    folder = tmp_path_factory.mktemp("prefect")
-    with servers.running(start_prefect(folder)) as server:
-        yield f"{server.url}/api"
+@pytest.fixture
+def served_server(prefect_server: str) -> Iterator[str]:
+    """The server, on which this test alone has automations and deployments: others share it."""
+    yield prefect_server
+    for kind in ("automations", "deployments"):
+        for one in api(prefect_server, f"{kind}/filter", {}):
+            request(prefect_server, f"{kind}/{one['id']}", method="DELETE")
 
 
 @pytest.fixture

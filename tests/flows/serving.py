@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests import servers
+from tests import databases, servers
 from tests.servers import Server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -22,6 +22,7 @@ COMMAND_S = 280.0
 END_S = 30
 RECORDS_S = 120.0
 BUSY = 503
+PAGE = 200
 _FLUSH = ("TASK_RUN_RECORDER", "EVENT_PERSISTER")
 
 
@@ -40,7 +41,13 @@ class Answer:
         return value
 
 
-def start_prefect(folder: Path, *, pages: bool = False, port: int | None = None) -> Server:
+def start_prefect(
+    folder: Path,
+    *,
+    pages: bool = False,
+    port: int | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Server:
     """``prefect server start`` with a home of its own and quick records, and with its pages.
 
     ``port`` is that of a server which ended, and now starts again on what it knew.
@@ -52,6 +59,7 @@ def start_prefect(folder: Path, *, pages: bool = False, port: int | None = None)
         "DO_NOT_TRACK": "1",
     }
     env |= {f"PREFECT_SERVER_SERVICES_{name}_FLUSH_INTERVAL": "1" for name in _FLUSH}
+    env |= settings or {}
     command = [servers.script("prefect"), "server", "start", "--port", str(port)]
     if pages:
         # Else they would call the default port.
@@ -59,9 +67,12 @@ def start_prefect(folder: Path, *, pages: bool = False, port: int | None = None)
         env |= {"PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api"}
     else:
         command.append("--no-ui")
-    return servers.start(
+    databases.give(folder / "home")
+    server = servers.start(
         "prefect", command, port, folder, env=env, ready_path="/api/health", start_s=180
     )
+    databases.keep(folder / "home")
+    return server
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -141,10 +152,14 @@ def request(
 
 
 def api(url: str, path: str, body: Mapping[str, object]) -> list[dict[str, Any]]:
-    """The answer of one of the API's filters."""
-    found = request(url, path, body)
-    assert isinstance(found, list)
-    return found
+    """The answer of one of the API's filters, all pages of it."""
+    found: list[dict[str, Any]] = []
+    while True:
+        page = request(url, path, {"limit": PAGE, "offset": len(found), **body})
+        assert isinstance(page, list)
+        found += page
+        if len(page) < PAGE:
+            return found
 
 
 def flow_runs(url: str, root: Path) -> list[dict[str, Any]]:

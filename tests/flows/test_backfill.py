@@ -48,6 +48,12 @@ class Fake:
     def stop(self) -> None:
         self.stopped = True
 
+    def __enter__(self) -> "Fake":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.left = True
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:

@@ -67,10 +67,10 @@ def test_yaml_and_table_are_one() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_deploy_all_and_run_one(scene: Path, tmp_path: Path, prefect_server: str) -> None:
-    prefect(prefect_server, tmp_path, "work-pool", "create", POOL, "--type", "process")
-    prefect(prefect_server, REPOSITORY, "deploy", "--all")
-    found = {one["entrypoint"]: one for one in api(prefect_server, "deployments/filter", {})}
+def test_deploy_all_and_run_one(scene: Path, tmp_path: Path, served_server: str) -> None:
+    prefect(served_server, tmp_path, "work-pool", "create", POOL, "--type", "process")
+    prefect(served_server, REPOSITORY, "deploy", "--all")
+    found = {one["entrypoint"]: one for one in api(served_server, "deployments/filter", {})}
     for entry in TABLE:
         one = found[entry.entrypoint]
         assert (one["work_pool_name"], one["tags"]) == (POOL, list(TAGS))
@@ -86,11 +86,11 @@ def test_deploy_all_and_run_one(scene: Path, tmp_path: Path, prefect_server: str
         "recipe": {"window": WINDOW, "block_size": BLOCK},
     }
     prefect(
-        prefect_server, tmp_path,
+        served_server, tmp_path,
         *("deployment", "run", "process-scene/default", "--params", json.dumps(given)),
     )  # fmt: skip
-    prefect(prefect_server, tmp_path, "worker", "start", "--pool", POOL, "--run-once")
-    (run,) = flow_runs(prefect_server, tmp_path / "root")
+    prefect(served_server, tmp_path, "worker", "start", "--pool", POOL, "--run-once")
+    (run,) = flow_runs(served_server, tmp_path / "root")
     assert (run["state_name"], run["state_type"]) == ("Mosaicked", "COMPLETED")
     assert run["state"]["message"] == "12 windows: 12 written, 0 already there"
     assert run["name"] == f"scene.tif → {tmp_path.name}/root"

@@ -1,15 +1,20 @@
 """Scenes that a STAC item led to: what it says of them is compared, and its asset is taken."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import rasterio
 
+from flows.item_fields import ItemFields
+from flows.launch import Launch, Where
 from flows.parameters import SceneSelection
 from flows.process import process_scene
 from flows.scene_jobs import plan_found
 from scenemosaic.discovery.stac import Search, search
 from scenemosaic.errors import InputError
+from scenemosaic.job import plan_at
 from scenemosaic.places import place_at
 from scenemosaic.plan import PlanOptions
 from tests.discovery.test_given import described
@@ -28,11 +33,34 @@ def test_a_found_scene_is_what_its_item_says(tmp_path: Path, raster: bytes) -> N
     (found,) = search(Search(write(tmp_path / "item.json", described(raster))))
     # Whatever chose the asset has done so already.
     scene = plan_found(found, place, PlanOptions(asset="visual"))
-    assert scene.spec.plan.datetime == "2024-05-01T12:00:00Z"
+    assert scene.spec.plan.datetime_source == f"item:{found.facts.item_id}"
     changed = described(raster, **{"file:checksum": "1220" + "0" * 64})
     (found,) = search(Search(write(tmp_path / "item.json", changed)))
     with pytest.raises(InputError, match="file:checksum"):
         plan_found(found, place, PlanOptions())
+
+
+@pytest.mark.parametrize("tag", [None, "2020:01:01 00:00:00"])
+def test_a_search_and_the_item_itself_are_one_job(
+    tmp_path: Path, raster: bytes, tag: str | None
+) -> None:
+    """By the same time, whatever the raster says; and so is what a deployment's run is told."""
+    if tag is not None:
+        with rasterio.open(tmp_path / "a.tif", "r+") as dataset:
+            dataset.update_tags(TIFFTAG_DATETIME=tag)
+    item = write(tmp_path / "item.json", described((tmp_path / "a.tif").read_bytes()))
+    place = place_at(str(tmp_path / "root"), None)
+    by_itself = plan_at([item], place, PlanOptions())
+    (found,) = search(Search(item))
+    scene = plan_found(found, place, PlanOptions())
+    assert scene.spec.plan == by_itself.plan
+    assert scene.spec.plan.datetime == found.taken
+    told = Launch(scene, Where(str(tmp_path / "root"))).parameters()
+    facts = ItemFields(**json.loads(json.dumps(told["item"]))).facts()
+    assert facts == found.facts
+    assert plan_at(told["sources"], place, PlanOptions(item=facts)).plan == by_itself.plan
+    with pytest.raises(InputError, match="is of one raster"):
+        plan_at([item], place, PlanOptions(item=facts))
 
 
 def test_the_flow_takes_items_and_their_asset(tmp_path: Path, raster: bytes) -> None:

@@ -54,8 +54,8 @@ def artifacts(url: str, keys_: list[str]) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(600)
-def test_a_backfill_twice(tmp_path: Path, prefect_server: str) -> None:
-    root, url = tmp_path / "root", prefect_server
+def test_a_backfill_twice(tmp_path: Path, served_server: str) -> None:
+    root, url = tmp_path / "root", served_server
     scenes = [str(make_scene(tmp_path / f"{seed}.tif", seed=seed)) for seed in (11, 12)]
     given = {
         "scenes": {"scenes": scenes},
@@ -108,21 +108,22 @@ def _turn_on(url: str) -> None:
     )  # fmt: skip
 
 
-def test_automations_are_made_once(tmp_path: Path, prefect_server: str) -> None:
+def test_automations_are_made_once(tmp_path: Path, served_server: str) -> None:
     for _ in range(2):
         answer = run_command(
-            ["automations", "--json"], tmp_path, {"PREFECT_API_URL": prefect_server}
+            ["automations", "--json"], tmp_path, {"PREFECT_API_URL": served_server}
         )
         assert answer.code == 0, answer.err
-    found = api(prefect_server, "automations/filter", {})
+    found = api(served_server, "automations/filter", {})
     ours = [one for one in found if one["name"].startswith("scenemosaic: ")]
-    assert len(ours) == len(answer.value()["automations"]) == 3
-    (silence,) = [one for one in ours if one["trigger"]["posture"] == "Proactive"]
-    assert silence["trigger"]["expect"] == ["prefect.flow-run.*"], "states have our own names"
+    assert len(ours) == len(answer.value()["automations"]) == 4
+    silences = [one["trigger"] for one in ours if one["trigger"]["posture"] == "Proactive"]
+    states_have_our_own_names = [["prefect.flow-run.*"]] * 2
+    assert [one["expect"] for one in silences] == states_have_our_own_names
     wrong = run_command(
         ["automations", "--notify", "slack-webhook/none"],
         tmp_path,
-        {"PREFECT_API_URL": prefect_server},
+        {"PREFECT_API_URL": served_server},
     )
     assert wrong.code == 2
     assert "slack-webhook/none" in wrong.err

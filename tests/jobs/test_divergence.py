@@ -17,11 +17,8 @@ from scenemosaic.planning import PlanOptions
 from scenemosaic.session import JobSpec, Run, open_session
 from scenemosaic.stores.port import Answer, Body, IfAbsent
 from scenemosaic.tile import EncodedTile, encode_tile
-from tests.flows.conftest import prefect_server
 from tests.flows.serving import run_command
 from tests.jobs.places import MakePlace
-
-__all__ = ["prefect_server"]
 
 WINDOW = 512
 NUMBER = 4  # the middle one of nine
@@ -174,7 +171,7 @@ def test_a_tile_of_another_shape_is_a_conflict(planned: Planned) -> None:
 @pytest.mark.parametrize("data", [b"", b"II*\0", b"no TIFF at all" * 99])
 def test_what_is_no_tiff_is_foreign(planned: Planned, data: bytes) -> None:
     spec = planned()
-    _refused(spec, EncodedTile(data, hashlib.sha256(data).hexdigest(), (), (), 0), None)
+    _refused(spec, EncodedTile(data, hashlib.sha256(data).hexdigest(), (), (), (), 0), None)
 
 
 def _refused(

@@ -16,12 +16,9 @@ from scenemosaic.planning import PlanOptions
 from scenemosaic.session import JobSpec, Run
 from tests.faults.proxy import Fault, Proxy, seeded
 from tests.faults.wire import Request
-from tests.flows.conftest import prefect_server
 from tests.flows.serving import run_command
 from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace, Place, client
-
-__all__ = ["prefect_server"]
 
 pytestmark = pytest.mark.slow
 WINDOW, ACROSS = 64, 20

@@ -2,17 +2,14 @@
 
 import pytest
 
-from tests.flows.conftest import harness, prefect_server
 from tests.jobs.conftest import local_place, make_place, s3_place
 from tests.jobs.places import MakePlace, Place
 from tests.scenarios.conftest import make_stand, stand, with_409
 
 __all__ = [
-    "harness",
     "local_place",
     "make_place",
     "make_stand",
-    "prefect_server",
     "s3_place",
     "stand",
     "with_409",

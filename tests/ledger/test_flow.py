@@ -128,6 +128,25 @@ def test_a_run_leaves_its_table(spec: JobSpec) -> None:
     assert "published" in str(mine.data)
 
 
+def test_nobody_is_asked_for_what_is_published_already(
+    spec: JobSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(publishing, "ask", lambda *given: asked.append(given) or "Ada")
+    first = run(spec, approve=True)
+    assert (first.name, len(asked)) == ("Published", 1)
+    assert found(first).wanted.approved_by == "Ada"
+    run_id = str(first.state_details.flow_run_id)
+    for more in ({}, {"run_id": run_id}):
+        again = run(spec, approve=True, **more)
+        assert (again.name, again.is_completed()) == ("AlreadyPublished", True)
+    assert len(asked) == 1
+    # What others hold may be free by the time that somebody answers.
+    book(spec).reserve(Wanted("other", "ab" * 16, 2))
+    assert run(spec, approve=True, run_id="mine").name == "LeaseHeld"
+    assert len(asked) == 2
+
+
 def paused_run() -> Any:
     """The run that waits for a person; a test has one at a time."""
     wanted = FlowRunFilter.model_validate({"state": {"name": {"any_": ["Paused"]}}})

@@ -8,13 +8,10 @@ import pytest
 
 from scenemosaic import keys
 from scenemosaic.verification.verify import verify
-from tests.flows.conftest import prefect_server
 from tests.flows.serving import Answer, run_command
 from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace
 from tests.repair.made import Made, make
-
-__all__ = ["prefect_server"]
 
 NAME = "0001_0001"
 

@@ -7,17 +7,14 @@ from unittest import mock
 import pytest
 from prefect.client.schemas.objects import State
 
-from flows import repair as repair_flow
+from flows import repairing
 from flows.repair import repair_scene
 from scenemosaic.errors import SourceReadError, TransientStoreError
 from scenemosaic.repair import engine, replacing
-from tests.flows.conftest import harness
 from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace
 from tests.repair.made import Made, make
 from tests.repair.writing import write_live
-
-__all__ = ["harness"]
 
 pytestmark = pytest.mark.usefixtures("harness")
 NAME = "0001_0001"
@@ -85,8 +82,8 @@ def test_bad_input_is_failed_and_a_new_source_makes_a_new_job(made: Made) -> Non
 
 def test_a_fault_is_tried_again(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     made.damage(made.tile_key(NAME))
-    quick = repair_flow.repair_windows.with_options(retry_delay_seconds=0, retry_jitter_factor=0)
-    monkeypatch.setattr(repair_flow, "repair_windows", quick)
+    quick = repairing.repair_windows.with_options(retry_delay_seconds=0, retry_jitter_factor=0)
+    monkeypatch.setattr(repairing, "repair_windows", quick)
     real, faults = engine.repair_windows, [TransientStoreError("503")]
 
     def faulty(*arguments: Any, **named: Any) -> Any:

@@ -6,12 +6,9 @@ import pytest
 
 from flows.repair import repair_scene
 from scenemosaic.verification.verify import verify
-from tests.flows.conftest import harness
 from tests.jobs.places import MakePlace, client
 from tests.repair.made import Made, make
 from tests.repair.test_commands import command
-
-__all__ = ["harness"]
 
 GONE, DAMAGED = "0001_0001", "0002_0002"
 

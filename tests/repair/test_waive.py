@@ -104,7 +104,9 @@ def test_a_repair_of_all_leaves_a_waiver_alone_and_mends_its_tile(make_job: Make
 def test_a_window_that_has_a_row_is_refused_and_nothing_is_written(make_job: MakeJob) -> None:
     made = make_job(NAME)
     before = made.place.versions()
-    with pytest.raises(InputError, match=f"{FIRST}.*repair --window") as caught:
+    with pytest.raises(
+        InputError, match=f"{FIRST}.*repair {made.job_id} --window {FIRST} --to"
+    ) as caught:
         waive(made.spec, [NAME, FIRST], REASON, OTHER)
     assert caught.value.exit_code == 2
     assert made.place.versions() == before
@@ -147,7 +149,9 @@ def test_a_tile_that_lost_its_row_is_no_place_for_a_waiver(make_job: MakeJob) ->
     metadata = session.metadata(made.spec, OTHER, NAME, sha256=tile.sha256)
     body = Body(tile.data, tile.sha256, keys.TIFF_CONTENT_TYPE, metadata)
     session.store.put(made.tile_key(NAME), body, IfAbsent())
-    with pytest.raises(ConflictError, match=r"without a row.*repair --window 0001_0001"):
+    with pytest.raises(
+        ConflictError, match=r"without a row.*repair [0-9a-f]{32} --window 0001_0001 --to"
+    ):
         waive(made.spec, [NAME], REASON, MAKER)
     assert made.row(NAME) is None
     assert made.repair(NAME).windows[0].mended

@@ -360,6 +360,8 @@ def declares_its_capabilities(h: Harness) -> None:
     if not h.store.capabilities.versions:
         assert info.version_id is None
     assert h.store.object_uri(KEY) == f"{h.store.uri}/{KEY}"
+    copying = h.store.capabilities.copying
+    assert copying.least_bytes >= 0 < copying.most_runs
 
 
 def refuses_unusable_keys(h: Harness) -> None:

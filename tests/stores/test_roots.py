@@ -58,6 +58,27 @@ def test_what_is_no_root_is_refused(text: str) -> None:
         parse_root(text)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["UPPER", "a", "my_container", "my--container", "-abc", "abc-", "a" * 64, "$other",
+     "account.blob.core.windows.net", ""],
+)  # fmt: skip
+def test_what_is_no_container_is_told_what_one_is(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_root(f"az://{name}/x")
+    said = str(caught.value)
+    assert said.startswith(
+        f"'az://{name}/x': '{name}' is not a container's name, which has 3 to 63"
+    )
+    assert "the account is AZURE_STORAGE_ACCOUNT's" in said
+    assert "bucket's name" not in said
+
+
+@pytest.mark.parametrize("name", ["$root", "$web", "abc", "a-1-b", "9" * 63])
+def test_what_is_a_container(name: str) -> None:
+    assert parse_root(f"az://{name}/x").bucket == name
+
+
 @pytest.mark.parametrize("query", ["?X-Amz-Signature=s3cr3t", "#s3cr3t"])
 def test_a_refusal_never_repeats_a_secret(query: str) -> None:
     for text in (f"s3://bucket/x{query}", "s3://user:s3cr3t@bucket/x", "file://u:s3cr3t@h/x"):

@@ -12,6 +12,7 @@ from scenemosaic.stores.port import (
     Body,
     Capabilities,
     Condition,
+    Copying,
     CopyRun,
     FileSlice,
     IfAbsent,
@@ -40,7 +41,7 @@ class ModelStore:
 
     landed: Callable[[str], None] = lambda key: None
     uri: str = "model://root"
-    capabilities: Capabilities = field(default=Capabilities(True, True, True, True))
+    capabilities: Capabilities = field(default=Capabilities(True, True, True, True, Copying()))
     history: dict[str, list[Version]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 

@@ -1,0 +1,65 @@
+"""Repairs on a Dask cluster."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows import cli
+from flows.repair import repair_scene
+from tests.jobs.conftest import local_place, write_scene
+from tests.jobs.places import MakePlace
+from tests.repair.made import Made, make
+
+__all__ = ["local_place"]
+
+pytestmark = [pytest.mark.usefixtures("api"), pytest.mark.slow]
+NAMES = ("0000_0001", "0001_0000", "0002_0002")
+
+
+@pytest.fixture
+def made(local_place: MakePlace, tmp_path: Path) -> Made:
+    made = make(local_place(), write_scene(tmp_path / "scene.tif", 192, 192))
+    for name in NAMES:
+        made.damage(made.tile_key(name))
+    return made
+
+
+def test_the_flow_repairs_by_workers(made: Made, cluster: Any, sent: list[bytes]) -> None:
+    state = repair_scene(
+        made.job_id,
+        made.spec.root,
+        made.spec.manifest,
+        sources=[str(made.scene)],
+        engine="dask",
+        engine_address=cluster.scheduler_address,
+        return_state=True,
+    )
+    report = state.result(raise_on_failure=False)
+    assert (state.name, len(sent)) == ("Repaired", len(NAMES))
+    repaired = [(one.window, one.outcome) for one in report.windows]
+    assert repaired == [(name, "written") for name in NAMES]
+
+
+def test_the_command_repairs_by_workers(
+    made: Made, cluster: Any, sent: list[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--to", made.spec.root, "--manifest", made.spec.manifest, "--source", str(made.scene)]
+    engine = ["--engine", "dask", "--engine-address", cluster.scheduler_address]
+    assert cli.run(["repair", made.job_id, *where, *engine]) == 0
+    assert "3 written" in capsys.readouterr().out
+    assert len(sent) == len(NAMES)
+
+
+def test_a_cluster_that_does_not_answer_is_one_line(
+    made: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import dask
+
+    where = ["--to", made.spec.root, "--manifest", made.spec.manifest, "--source", str(made.scene)]
+    engine = ["--engine", "dask", "--engine-address", "tcp://127.0.0.1:9"]
+    with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
+        assert cli.run(["repair", made.job_id, *where, *engine]) == 5
+    said = capsys.readouterr().err
+    assert "the dask cluster at tcp://127.0.0.1:9 does not answer" in said
+    assert "Traceback" not in said
