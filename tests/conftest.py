@@ -14,6 +14,7 @@ import pytest
 from tests import databases, order, quick, servers, surroundings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+_OURS = ("scenemosaic", "flows", "tasks")
 _session_folder: Path | None = None
 
 
@@ -78,10 +79,13 @@ def _logging_kept() -> Iterator[None]:
 
 
 def _begin_logging_anew() -> None:
-    for name in ("scenemosaic", "flows", "tasks"):
-        logger = logging.getLogger(name)
-        logger.setLevel(logging.NOTSET)
-        logger.propagate, logger.handlers = True, []
+    logging.disable(logging.NOTSET)
+    for name in [*_OURS, *logging.root.manager.loggerDict]:
+        if name.partition(".")[0] in _OURS:
+            logger = logging.getLogger(name)
+            logger.setLevel(logging.NOTSET)
+            # Whoever sets logging up may disable what stands, and only that.
+            logger.disabled, logger.propagate, logger.handlers = False, True, []
 
 
 @pytest.fixture(scope="session")

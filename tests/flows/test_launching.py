@@ -118,8 +118,8 @@ def test_a_day_that_a_stac_item_knows_is_told(scene: Path, tmp_path: Path) -> No
     found = Found(str(scene), "", "", ItemFacts("one", "2024-05-01T10:20:30Z"))
     place = place_at(str(tmp_path / "root"))
     dated = plan_found(found, place, OPTIONS)
-    assert dated.spec.plan.datetime == "2024-05-01T12:00:00Z"
-    assert Launch(dated, Where("/r")).parameters()["taken"] == "2024-05-01"
+    assert dated.spec.plan.datetime == "2024-05-01T10:20:30Z"  # the item's own, as in `process`
+    assert Launch(dated, Where("/r")).parameters()["item"]["taken"] == "2024-05-01T10:20:30Z"
 
 
 def test_a_signed_url_never_becomes_a_parameter(launch: Launch, job: SceneJob) -> None:

@@ -11,7 +11,7 @@ from rasterio.crs import CRS
 from scenemosaic.grid import Grid
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
-from scenemosaic.mosaic.assembly import assembled, tiles_in_order
+from scenemosaic.mosaic.assembly import Get, assembled, tiles_in_order
 from scenemosaic.plan import Pin, Plan
 from scenemosaic.recipe import ENCODING, Recipe
 from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
@@ -44,6 +44,19 @@ def _predictor(dtype: np.dtype[Any], compress: str) -> int:
     return {"f": 3, "c": 1}.get(dtype.kind, 2)
 
 
+def segment_bytes(segment: Segment, get: Get) -> bytes:
+    """What a store would write for a segment; ``get`` is assembly's."""
+    match segment:
+        case Literal():
+            return segment.data
+        case CopyRun():
+            return get(segment.key, segment.offset, segment.size_bytes, segment.etag)
+        case FileSlice():
+            with open(segment.path, "rb") as file:
+                file.seek(segment.offset)
+                return file.read(segment.size_bytes)
+
+
 @dataclass(frozen=True)
 class MemoryJob:
     """Tiles by key, and their rows."""
@@ -56,15 +69,7 @@ class MemoryJob:
         return self.tiles[key].data[offset : offset + size_bytes]
 
     def bytes_of(self, segment: Segment) -> bytes:
-        match segment:
-            case Literal():
-                return segment.data
-            case CopyRun():
-                return self.get(segment.key, segment.offset, segment.size_bytes, segment.etag)
-            case FileSlice():
-                with open(segment.path, "rb") as file:
-                    file.seek(segment.offset)
-                    return file.read(segment.size_bytes)
+        return segment_bytes(segment, self.get)
 
     def mosaic(self, readers: int = 1, copying: Copying | None = None) -> bytes:
         tiles, how = tiles_in_order(self.plan, self.rows), copying or Copying()

@@ -5,11 +5,10 @@ from typing import Any
 
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.mosaic.top import Box
-from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 from scenemosaic.top_boxes.making import make_box
 from scenemosaic.top_boxes.stored import StandingBox
 from scenemosaic.top_boxes.which import box_key, numbers_of, top_boxes
-from tests.mosaic.memory import Array, MemoryJob, recipe_for, tile_job
+from tests.mosaic.memory import Array, MemoryJob, recipe_for, segment_bytes, tile_job
 
 
 @dataclass
@@ -41,20 +40,9 @@ class BoxedJob:
         with assembled(tiles, plan.recipe, self.get, boxes) as made:
             preview = made.preview()
             read = list(self.read)
-            data = b"".join(map(self.bytes_of, made.stitched.segments))
+            data = b"".join(segment_bytes(one, self.get) for one in made.stitched.segments)
         self.read = read
         return data, preview
-
-    def bytes_of(self, segment: Segment) -> bytes:
-        match segment:
-            case Literal():
-                return segment.data
-            case CopyRun():
-                return self.get(segment.key, segment.offset, segment.size_bytes, segment.etag)
-            case FileSlice():
-                with open(segment.path, "rb") as file:
-                    file.seek(segment.offset)
-                    return file.read(segment.size_bytes)
 
 
 def boxed_job(pixels: Array, window: int, mask: Array | None = None, **options: Any) -> BoxedJob:
