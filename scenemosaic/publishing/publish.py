@@ -47,9 +47,10 @@ __all__ = ["MosaicResult", "Progress", "assemble", "result"]
 
 Progress = Callable[[int, int], None]
 
-# A claim costs two or three writes of the manifest, about 3 ms with SQLite. Below these it
+# A claim costs two or three writes of the manifest, 3 to 6 ms with SQLite. Below these it
 # would cost more than the work that it saves; docs/adr/0009-claims.md has the figures.
-CLAIM_FROM_BYTES = 64 << 20
+CLAIM_FROM_BYTES = 512 << 20
+CLAIM_FAR_FROM_BYTES = 64 << 20  # where the bytes pass through this machine
 CLAIM_UPLOADS_FROM_BYTES = 5 << 20  # S3 takes nothing smaller as a part: no upload stays open
 # From here on their rows need more memory than assembly's buffers.
 MANY_WINDOWS: Final = 10_000
@@ -156,7 +157,9 @@ def _look_up(session: Session, spec: JobSpec) -> _Aim:
 
 
 def _is_costly(store: Store, tiles: Sequence[StoredTile]) -> bool:
-    least = CLAIM_UPLOADS_FROM_BYTES if isinstance(store, Announces) else CLAIM_FROM_BYTES
+    least = CLAIM_FAR_FROM_BYTES if store.capabilities.is_far else CLAIM_FROM_BYTES
+    if isinstance(store, Announces):
+        least = CLAIM_UPLOADS_FROM_BYTES
     return sum(tile.row.bytes for tile in tiles) >= least
 
 

@@ -144,7 +144,7 @@ class World:
 
     def claim(self) -> None:
         """The mosaic counts as costly from here on, so that it is claimed."""
-        for name in ("CLAIM_FROM_BYTES", "CLAIM_UPLOADS_FROM_BYTES"):
+        for name in ("CLAIM_FROM_BYTES", "CLAIM_FAR_FROM_BYTES", "CLAIM_UPLOADS_FROM_BYTES"):
             self._patches.enter_context(mock.patch.object(publish, name, 0))
 
     def go_through_s3(self) -> None:
