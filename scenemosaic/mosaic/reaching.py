@@ -13,13 +13,12 @@ import numpy as np
 from scenemosaic.grid import ceil_div
 from scenemosaic.levels import halve
 from scenemosaic.mosaic.pieces import Mask, Piece, PieceLevel, Pixels, read_pieces
-from scenemosaic.mosaic.top import Box, Made, TopMaker
+from scenemosaic.mosaic.top import AT_ONCE, Box, Made, TopMaker
 from scenemosaic.parallel import in_parallel
 from scenemosaic.recipe_rules import LOSSY
 from scenemosaic.seed import exact_recipe
 from scenemosaic.tile import level_shape
 
-_AT_ONCE = 2
 _Span = tuple[int, int]
 
 
@@ -44,7 +43,7 @@ def _next_level(
     shape = level_shape(maker.recipe, *maker.recipe.tiling().size_at(number))
     rows, cols = ceil_div(shape.height, size), ceil_div(shape.width, size)
     boxes = (Box(1, row, col) for row in range(rows) for col in range(cols))
-    for box, made in in_parallel(lambda box: (box, make(box)), boxes, _AT_ONCE):
+    for box, made in in_parallel(lambda box: (box, make(box)), boxes, AT_ONCE):
         maker.see(number, box.row * size, box.col * size, made.pixels, made.mask)
         pieces.append(maker.piece(made, box, size))
         if lossy:
