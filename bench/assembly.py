@@ -7,7 +7,6 @@ neither does it by itself.
 """
 
 import argparse
-import gc
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from bench import engine
 from bench.committed import Committed
-from scenemosaic import job
+from scenemosaic import collector, job
 
 Turn = dict[str, float]
 
@@ -58,9 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("scratch", type=Path)
     parser.add_argument("--turns", type=int, default=7)
     options = parser.parse_args(arguments)
-    # As the command does: what imports made need not be walked again and again.
-    gc.freeze()
-    gc.set_threshold(10_000)
+    collector.work()
     committed = Committed.found(options.root, options.job, options.saved)
     files = options.scratch / "cp-from.tif", options.scratch / "cp-to.tif"
     turns = [turn(committed, *files) for _ in range(options.turns + 1)]

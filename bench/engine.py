@@ -5,7 +5,6 @@ assembles; ``commit`` stops before assembly; ``assemble JOB ROOT`` does it alone
 """
 
 import argparse
-import gc
 import json
 import os
 import resource
@@ -16,9 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from scenemosaic import collector
 from scenemosaic.one_thread import one_thread_each
 
-one_thread_each()  # as the command does, before NumPy is there
+# As the command does, before NumPy is there.
+one_thread_each()
+collector.rest_while_importing()
 from scenemosaic import job  # noqa: E402
 
 WORKERS = 2
@@ -74,9 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--block-size", type=int)
     parser.add_argument("--level", type=int)
     options = parser.parse_args(arguments)
-    # As the command does: what imports made need not be walked again and again.
-    gc.freeze()
-    gc.set_threshold(10_000)
+    collector.work()
     clock = Clock()
     if options.what == "assemble":
         with clock.stage("load"):

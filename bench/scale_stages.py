@@ -6,7 +6,6 @@ the requests that it made: calls of the store's verbs, and statements of the man
 
 import argparse
 import functools
-import gc
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from bench.engine import WORKERS, cpu_s, new_run
-from scenemosaic import gaps, job
+from scenemosaic import collector, gaps, job
 from scenemosaic.job import JobSpec, PlanOptions
 from scenemosaic.session import open_session
 from scenemosaic.stores.port import Store
@@ -106,8 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("root")
     parser.add_argument("--window", type=int, required=True)
     options = parser.parse_args(arguments)
-    gc.freeze()
-    gc.set_threshold(10_000)
+    collector.work()
     stages = Stages()
     coding = PlanOptions(window=options.window, block_size=options.window)
     spec = work_through(stages, options.scene, options.root, coding)

@@ -1,6 +1,5 @@
 """The console script ``scenemosaic``. Heavy imports wait until a command needs them."""
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -10,15 +9,11 @@ import click
 
 from flows.alive import HEARTBEAT, HEARTBEAT_S
 from flows.commands import COMMANDS
-from scenemosaic import __version__
+from scenemosaic import __version__, collector
 from scenemosaic.one_thread import one_thread_each
 
 if TYPE_CHECKING:
     from flows.console import Console
-
-# Imports make 250,000 objects that stay. By default the collector walks them 480 times, which
-# takes longer than planning a scene.
-_YOUNG_OBJECTS = 500_000
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -70,7 +65,7 @@ def main() -> None:
     streams.open_closed_streams()
     one_thread_each()
     os.environ.setdefault(HEARTBEAT, str(HEARTBEAT_S))
-    gc.set_threshold(_YOUNG_OBJECTS, 20, 20)
+    collector.rest_while_importing()
     stopping.end_in_order()
     sys.exit(run(sys.argv[1:]))
 

@@ -1,6 +1,5 @@
 """``scenemosaic process``: plan and check first, Prefect only once there is work for it."""
 
-import gc
 import logging
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,7 @@ from flows.runs import command_run
 from flows.server import PrefectUnavailable, configured_api, ensure_api
 from flows.session import Session
 from flows.stopwatch import Stopwatch
-from scenemosaic import job
+from scenemosaic import collector, job
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec, PlanOptions
 from scenemosaic.places import Place
@@ -95,9 +94,7 @@ def _run_flow(request: Request, session: Session) -> ProcessReport:
 
     from flows.planned_run import process_planned
 
-    # What imports made stays: from here on the collector need not walk it, and may come often.
-    gc.freeze()
-    gc.set_threshold(10_000)
+    collector.work()
     quiet_prefect()
     try:
         state = process_planned(session, request.limits, request.options)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 
-CHUNK_BYTES = 4 << 20
 WRITE_BYTES = 128 << 10
+# Chunks of a file begin at multiples of it: the kernel keeps its pages in aligned groups then,
+# and copies into them a sixth faster.
 BUFFER_BYTES = 2 << 20
-PAGE_BYTES = 4096
 LOCK_DEADLINE_S = 60.0
 
 _PASSING = {
@@ -28,14 +28,6 @@ _PASSING = {
     errno.ENOLCK,
     errno.ESTALE,
     errno.ETIMEDOUT,
-}
-_NO_KERNEL_COPY = {
-    errno.EBADF,
-    errno.EINVAL,
-    errno.ENOSYS,
-    errno.EOPNOTSUPP,
-    errno.EPERM,
-    errno.EXDEV,
 }
 _ADVICE = {
     errno.EACCES: "; check the folder's permissions",
@@ -144,56 +136,6 @@ _FALLOCATE = _fallocate()
 _KEEP_SIZE = 1
 
 
-def copy_range(source: int, offset: int, size_bytes: int, target: int, position: int) -> int:
-    """Copy a range of ``source`` to ``position`` of ``target``; fewer bytes where the source ends.
-
-    The kernel copies where both places lie alike within a page, so that a file
-    system can share blocks. Elsewhere it would copy page by page through a pipe, and
-    a buffer takes a third less CPU time.
-    """
-    alike = (position - offset) % PAGE_BYTES == 0
-    done = _kernel_copy(source, offset, size_bytes, target, position) if alike else 0
-    return done + _buffer_copy(source, offset + done, size_bytes - done, target, position + done)
-
-
-def _kernel_copy(source: int, offset: int, size_bytes: int, target: int, position: int) -> int:
-    """Bytes copied: fewer where the source ends, or where the file system does not do this."""
-    copied = 0
-    while copied < size_bytes:
-        count = min(size_bytes - copied, CHUNK_BYTES)
-        try:
-            done = os.copy_file_range(source, target, count, offset + copied, position + copied)
-        except OSError as error:
-            if error.errno not in _NO_KERNEL_COPY:
-                raise
-            break
-        if done == 0:
-            break
-        copied += done
-    return copied
-
-
-def _buffer_copy(source: int, offset: int, size_bytes: int, target: int, position: int) -> int:
-    buffer = memoryview(bytearray(min(size_bytes, BUFFER_BYTES)))
-    copied = 0
-    while copied < size_bytes:
-        piece = buffer[: piece_bytes(size_bytes - copied, position + copied)]
-        done = os.preadv(source, [piece], offset + copied)
-        if done == 0:
-            break
-        write_at(target, piece[:done], position + copied)
-        copied += done
-    return copied
-
-
-def piece_bytes(left_bytes: int, position: int) -> int:
-    """How much to write at once: pieces end where whole buffers of the target do.
-
-    The kernel then keeps its pages in aligned groups, and copies into them a sixth faster.
-    """
-    return min(left_bytes, BUFFER_BYTES - position % BUFFER_BYTES)
-
-
 def sync_folder(path: Path) -> None:
     """Make the folder's entries durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -214,6 +156,17 @@ def replace_json(path: Path, scratch: Path, document: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch.replace(path)
     sync_folder(path.parent)
+
+
+def read_into(descriptor: int, room: memoryview, offset: int) -> int:
+    """Fill ``room`` from ``offset`` of an open file; fewer bytes where it ends early."""
+    filled = 0
+    while filled < len(room):
+        done = os.preadv(descriptor, [room[filled:]], offset + filled)
+        if done == 0:
+            break
+        filled += done
+    return filled
 
 
 def read_range(descriptor: int, offset: int, size_bytes: int) -> bytes:

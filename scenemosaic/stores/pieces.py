@@ -47,15 +47,17 @@ def _piece(piece: Segment, read_run: Callable[[CopyRun], bytes]) -> bytes:
         case FileSlice():
             with Path(piece.path).open("rb") as file:
                 file.seek(piece.offset)
-                return _whole(piece.path, file.read(piece.size_bytes), piece.size_bytes)
+                data, name = file.read(piece.size_bytes), piece.path
         case CopyRun():
-            return _whole(piece.key, read_run(piece), piece.size_bytes)
-
-
-def _whole(name: str, data: bytes, size_bytes: int) -> bytes:
-    if len(data) != size_bytes:
-        raise IncompleteError(f"{name} ends early: {len(data)} of {size_bytes} bytes were read")
+            data, name = read_run(piece), piece.key
+    whole(name, len(data), piece.size_bytes)
     return data
+
+
+def whole(name: str, read_bytes: int, size_bytes: int) -> None:
+    """Raises IncompleteError where fewer bytes could be read than were wanted."""
+    if read_bytes != size_bytes:
+        raise IncompleteError(f"{name} ends early: {read_bytes} of {size_bytes} bytes were read")
 
 
 class RunCheck:

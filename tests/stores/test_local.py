@@ -18,7 +18,7 @@ from scenemosaic.errors import (
     TransientStoreError,
 )
 from scenemosaic.stores import local, local_files, local_meta, local_scratch, open_store
-from scenemosaic.stores.port import Answer, CopyRun, FileSlice, IfAbsent, IfMatch, Literal, Store
+from scenemosaic.stores.port import Answer, CopyRun, IfAbsent, IfMatch, Literal, Store
 from tests.stores.conformance import KEY, MOSAIC, body, compose, create, written
 
 
@@ -159,49 +159,17 @@ def test_copies_ranges_of_every_size(store: Store, skew: int) -> None:
         assert store.get(key)[7 + skew :] == data[7 : 7 + size_bytes]
 
 
-def test_the_kernel_copies_where_pages_lie_alike(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copied: list[int] = []
-    copy = os.copy_file_range
-
-    def noting(source: int, target: int, count: int, start: int, position: int) -> int:
-        copied.append(count)
-        return copy(source, target, count, start, position)
-
-    monkeypatch.setattr(os, "copy_file_range", noting)
-    info = create(store, bytes(100_000))
-    written(compose(store, [CopyRun(KEY, info.etag, 4096, 8192), CopyRun(KEY, info.etag, 1, 50)]))
-    assert copied == [8192]
-
-
-@pytest.mark.parametrize("code", [errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_composes_where_the_kernel_does_not_copy(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
-    def unsupported(*_: object, **__: object) -> int:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(os, "copy_file_range", unsupported)
-    scratch = tmp_path / "levels.bin"
-    scratch.write_bytes(b"0123456789")
-    info = create(store, b"abcdef")
-    pieces = [FileSlice(str(scratch), 0, 3), CopyRun(KEY, info.etag, 3, 3)]
-    written(compose(store, pieces))
-    assert store.get(MOSAIC) == b"012def"
-
-
 def test_a_source_that_changes_while_it_is_copied_stops_the_composition(
     root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     info = create(store, b"abcdef")
-    copy = local_files.copy_range
+    read = local_files.read_into
 
-    def changing(*arguments: int) -> int:
+    def changing(descriptor: int, room: memoryview, offset: int) -> int:
         os.utime(root / KEY, ns=(1, 1))
-        return copy(*arguments)
+        return read(descriptor, room, offset)
 
-    monkeypatch.setattr(local_files, "copy_range", changing)
+    monkeypatch.setattr(local_files, "read_into", changing)
     with pytest.raises(IncompleteError, match="changed while"):
         compose(store, [CopyRun(KEY, info.etag, 0, 6)])
     assert store.head(MOSAIC) is None

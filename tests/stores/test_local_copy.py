@@ -3,18 +3,20 @@
 import ctypes
 import errno
 import os
+import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenemosaic.errors import PermanentStoreError
+from scenemosaic.errors import IncompleteError, PermanentStoreError
 from scenemosaic.stores import local_files as files
 from scenemosaic.stores import open_store
-from scenemosaic.stores.local_pipe import pipe_into
-from scenemosaic.stores.port import CopyRun, Literal, Store
+from scenemosaic.stores.port import CopyRun, FileSlice, Literal, ObjectInfo, Segment, Store
 from tests.stores.conformance import MOSAIC, compose, create, written
 
 
@@ -23,29 +25,83 @@ def store(tmp_path: Path) -> Store:
     return open_store(str(tmp_path / "root"))
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    data=st.binary(max_size=300),
-    offset=st.integers(0, 100),
-    size=st.integers(0, 300),
-    position=st.integers(0, 100),
-)
-def test_checked_copies_of_every_place_and_size(
-    tmp_path: Path, data: bytes, offset: int, size: int, position: int
-) -> None:
+@contextmanager
+def small_chunks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BUFFER_BYTES", 16)
-        (tmp_path / "source").write_bytes(data)
-        with (tmp_path / "source").open("rb") as source, (tmp_path / "target").open("wb+") as file:
-            with pipe_into(file.fileno()) as pipe:
-                copied, crc = pipe.copy(source.fileno(), offset, size, position)
-            file.seek(position)
-            found = file.read()
-    wanted = data[offset : offset + size]
-    assert (copied, crc) == (len(wanted), zlib.crc32(wanted))
-    assert found == wanted
+        yield
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_every_byte_is_in_its_place_whatever_the_segments(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    store = open_store(tempfile.mkdtemp(dir=tmp_path))
+    source = create(store, SOURCE)
+    scratch = tmp_path / "levels.bin"
+    scratch.write_bytes(SOURCE[::-1])
+    pieces = data.draw(st.lists(segments(source, str(scratch)), max_size=12))
+    with small_chunks():
+        written(compose(store, pieces))
+    assert store.get(MOSAIC) == b"".join(bytes_of(piece) for piece in pieces)
+
+
+SOURCE = bytes(range(200))
+
+
+@st.composite
+def segments(draw: st.DrawFn, source: ObjectInfo, scratch: str) -> Segment:
+    start, size = draw(st.integers(0, 100)), draw(st.integers(0, 100))
+    match draw(st.sampled_from(("literal", "file", "run", "checked run"))):
+        case "literal":
+            return Literal(draw(st.binary(max_size=40)))
+        case "file":
+            return FileSlice(scratch, start, size)
+        case kind:
+            crc = zlib.crc32(SOURCE[start : start + size]) if kind == "checked run" else None
+            return CopyRun(source.key, source.etag, start, size, crc)
+
+
+def bytes_of(segment: Segment) -> bytes:
+    if isinstance(segment, Literal):
+        return segment.data
+    data = SOURCE if isinstance(segment, CopyRun) else SOURCE[::-1]
+    return data[segment.offset : segment.offset + segment.size_bytes]
+
+
+@pytest.mark.parametrize("spoilt", [0, 1, 2])
+def test_other_bytes_are_found_in_a_run_of_many_chunks(store: Store, spoilt: int) -> None:
+    info = create(store, SOURCE)
+    crcs = [zlib.crc32(SOURCE[start : start + 60]) for start in (0, 60, 120)]
+    crcs[spoilt] ^= 1
+    runs = [CopyRun(info.key, info.etag, 60 * i, 60, crc) for i, crc in enumerate(crcs)]
+    where = f"somewhere from byte {60 * spoilt} to {60 * spoilt + 60}"
+    with small_chunks(), pytest.raises(IncompleteError, match=where):
+        compose(store, runs)
+    assert store.head(MOSAIC) is None
+
+
+def test_a_run_that_ends_early_stops_both_threads(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first chunk fails: of the thousands behind it hardly any is written."""
+    info = create(store, SOURCE)
+    positions: list[int] = []
+    write = files.write_at
+
+    def noting(descriptor: int, data: memoryview, position: int) -> None:
+        positions.append(position)
+        write(descriptor, data, position)
+
+    monkeypatch.setattr(files, "write_at", noting)
+    runs = [CopyRun(info.key, info.etag, 190, 16), *[CopyRun(info.key, info.etag, 0, 160)] * 2000]
+    with small_chunks(), pytest.raises(IncompleteError, match="ends early: 10 of 16 bytes"):
+        compose(store, runs)
+    assert len(positions) < 10_000
+    assert store.head(MOSAIC) is None
 
 
 def test_room_is_set_aside_without_a_length(tmp_path: Path) -> None:

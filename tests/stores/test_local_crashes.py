@@ -18,7 +18,7 @@ from scenemosaic.stores.port import CopyRun, FileSlice, IfAbsent, IfMatch, Liter
 from tests.faults.effects import FakeTime
 from tests.stores.conformance import KEY, MOSAIC, body, compose, create, written
 
-EFFECTS = ("open", "write", "copy_file_range", "fsync", "mkdir", "link", "replace", "unlink")
+EFFECTS = ("open", "write", "pwrite", "fsync", "mkdir", "link", "replace", "unlink")
 
 
 class Died(BaseException):
@@ -37,10 +37,10 @@ class Mortal:
     def _counted(self, name: str, real: Callable[..., object]) -> Callable[..., object]:
         def call(*arguments: object, **more: object) -> object:
             self.count += 1
-            if self.count == self.last and name == "write":
-                descriptor, data = arguments
-                assert isinstance(data, memoryview)
-                real(descriptor, data[: len(data) // 2])
+            if self.count == self.last and name in ("write", "pwrite"):
+                descriptor, data, *position = arguments
+                assert isinstance(data, (bytes, memoryview))
+                real(descriptor, data[: len(data) // 2], *position)
             if self.count >= self.last:
                 raise Died
             return real(*arguments, **more)
