@@ -1,29 +1,22 @@
 """The plan: pinned sources and recipe. Its bytes are ``plan.json``, their hash the job ID."""
 
 import hashlib
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from scenemosaic.canonical import Fields, decode, encode, without
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
 from scenemosaic.grid_json import grid_from_json, grid_json
+from scenemosaic.item_facts import ItemFacts
 from scenemosaic.keys import check_job_id
+from scenemosaic.pin import Pin, pin_from_json
 from scenemosaic.recipe import Recipe, recipe_from_json
-
-if TYPE_CHECKING:
-    from scenemosaic.publishing.item_facts import ItemFacts
 
 # Enough for some 50,000 sources.
 MAX_PLAN_BYTES: Final = 32 << 20
 UNKNOWN_TIME: Final = "unknown"
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
-_URI: Final = re.compile(r"(s3|https?)://[^/?#@\s]+/[^\x00-\x1f]+")
-_NO_PIN: Final[dict[str, object]] = dict.fromkeys(
-    ("uri", "sha256", "etag", "version_id", "last_modified")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,38 +60,7 @@ class PlanOptions:
     method: str | None = None
     warp_resampling: str | None = None
     reuse: str | None = None
-    item: "ItemFacts | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class Pin:
-    """One source, pinned to its content.
-
-    A local file is its SHA-256 and size: where it lies is no part of it
-    (``uri`` None), so that a copy is the same scene. A remote one is its URI,
-    without query or user, with ETag and version; ``last_modified`` stands in
-    where the server gives no ETag.
-    """
-
-    uri: str | None
-    sha256: str | None
-    etag: str | None
-    version_id: str | None
-    size_bytes: int
-    last_modified: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.size_bytes < 1:
-            raise InputError(f"pin.size_bytes must be at least 1, not {self.size_bytes}")
-        if self.uri is None:
-            _check_local(self)
-        else:
-            _check_remote(self)
-
-    def to_json(self) -> dict[str, object]:
-        """The canonical JSON value: what is not known is omitted."""
-        values: dict[str, object] = {name: getattr(self, name) for name in _NO_PIN}
-        return without(values, _NO_PIN) | {"size_bytes": self.size_bytes}
+    item: ItemFacts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +181,8 @@ def _plan_from_json(value: object) -> Plan:
     fields = Fields(value, "plan")
     plan = Plan(
         sources=tuple(
-            _pin(pin, f"plan.sources[{i}]") for i, pin in enumerate(fields.items("sources"))
+            pin_from_json(source, f"plan.sources[{i}]")
+            for i, source in enumerate(fields.items("sources"))
         ),
         recipe=recipe_from_json(fields.take("recipe")),
         datetime=fields.typed("datetime", str, None),
@@ -236,42 +199,9 @@ def _plan_from_json(value: object) -> Plan:
     return plan
 
 
-def _pin(value: object, where: str) -> Pin:
-    fields = Fields(value, where)
-    texts: dict[str, str | None] = {name: fields.typed(name, str, None) for name in _NO_PIN}
-    size_bytes: int = fields.typed("size_bytes", int)
-    fields.done()
-    return Pin(
-        uri=texts["uri"],
-        sha256=texts["sha256"],
-        etag=texts["etag"],
-        version_id=texts["version_id"],
-        size_bytes=size_bytes,
-        last_modified=texts["last_modified"],
-    )
-
-
 def _check_start(start: str | None, end: str | None) -> None:
     if start is None:
         return
     before = end is not None and datetime.fromisoformat(start) < datetime.fromisoformat(end)
     if utc_datetime(start) != start or not before:
         raise InputError(f"start_datetime must be before {end}, in UTC, not {start!r:.80}")
-
-
-def _check_local(pin: Pin) -> None:
-    if pin.sha256 is None or not _SHA256.fullmatch(pin.sha256):
-        raise InputError(
-            f"pin.sha256 of a local file must be 64 hex digits, not {pin.sha256!r:.80}"
-        )
-    if pin.etag or pin.version_id or pin.last_modified:
-        raise InputError("a local file is pinned by its SHA-256 and size alone")
-
-
-def _check_remote(pin: Pin) -> None:
-    uri = pin.uri or ""
-    http = uri.startswith("http")
-    if not _URI.fullmatch(uri) or (http and ("?" in uri or "#" in uri)):
-        raise InputError("pin.uri must be s3://… or https://… without query or user")
-    if not (pin.etag or pin.version_id or pin.last_modified):
-        raise InputError(f"pin of {uri} has neither ETag, version nor last modification")

@@ -19,7 +19,7 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.metrics import count_outcomes
 from scenemosaic.outcome import OF_WINDOWS
-from scenemosaic.plan import Pin
+from scenemosaic.pin import Pin
 from scenemosaic.recipe import Recipe
 from scenemosaic.reuse.copying import copy_tile
 from scenemosaic.session import JobSpec, Run, Session, open_session

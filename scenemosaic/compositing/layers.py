@@ -14,7 +14,7 @@ from scenemosaic.compositing.placing import Placement, turned
 from scenemosaic.compositing.warping import ReadPart, Warp, pasted, source_box, warp_cell, warp_of
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grid import Grid, Window
-from scenemosaic.plan import Pin
+from scenemosaic.pin import Pin
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import ITEM_SIZES, is_complex
 from scenemosaic.sources.computed_bands import computed, program_of

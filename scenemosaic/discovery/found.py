@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from scenemosaic.publishing.item_facts import ItemFacts
+from scenemosaic.item_facts import ItemFacts
 from scenemosaic.sources.locations import public_uri
 
 MOST_SOURCE_CHARS: Final = 2000

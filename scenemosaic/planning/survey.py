@@ -12,7 +12,8 @@ from scenemosaic.discovery.given import given_sources
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
 from scenemosaic.parallel import in_parallel
-from scenemosaic.plan import Pin, Plan, PlanOptions
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan, PlanOptions
 from scenemosaic.planning.asked import check_options
 from scenemosaic.planning.decide import decide
 from scenemosaic.planning.images import Named

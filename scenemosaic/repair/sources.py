@@ -6,7 +6,8 @@ from typing import Any
 
 from scenemosaic.crs_text import code_or_wkt
 from scenemosaic.errors import InputError, SourceChanged, SourceReadError
-from scenemosaic.plan import Pin, Plan, PlanOptions
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan, PlanOptions
 from scenemosaic.recipe import Recipe
 from scenemosaic.session import JobSpec
 from scenemosaic.sources.locations import canonical_location

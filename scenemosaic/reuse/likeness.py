@@ -8,7 +8,8 @@ from scenemosaic.compositing.boxes import Box
 from scenemosaic.compositing.composite import touching
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid, Window
-from scenemosaic.plan import Pin, Plan, PlanOptions
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan, PlanOptions
 from scenemosaic.recipe import Recipe
 from scenemosaic.repair.sources import options_of
 from scenemosaic.tile import read_box

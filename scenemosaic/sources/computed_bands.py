@@ -11,7 +11,7 @@ from scenemosaic.bandmath.described import described, source_bands
 from scenemosaic.bandmath.program import Program, Target
 from scenemosaic.errors import ComputationError
 from scenemosaic.grid import Window
-from scenemosaic.plan import Pin
+from scenemosaic.pin import Pin
 from scenemosaic.recipe import Recipe
 from scenemosaic.sources.locations import public_uri
 from scenemosaic.sources.metadata import SourceMetadata, metadata_of

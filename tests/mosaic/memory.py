@@ -12,7 +12,8 @@ from scenemosaic.grid import Grid
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.assembly import Get, assembled, tiles_in_order
-from scenemosaic.plan import Pin, Plan
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan
 from scenemosaic.recipe import ENCODING, Recipe
 from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.template import make_template

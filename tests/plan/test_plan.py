@@ -16,7 +16,8 @@ from scenemosaic.canonical import decode, encode, read_number, spell_number
 from scenemosaic.crs_text import normal_wkt, wkt_of
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Grid
-from scenemosaic.plan import Pin, Plan, job_id_of, load_plan, utc_datetime
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan, job_id_of, load_plan, utc_datetime
 from scenemosaic.recipe import Recipe
 from scenemosaic.recipe_rules import (
     ITEM_SIZES,

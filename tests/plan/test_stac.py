@@ -19,7 +19,8 @@ from scenemosaic.crs_text import wkt_of
 from scenemosaic.errors import InputError
 from scenemosaic.grid import Affine6, Grid
 from scenemosaic.keys import check_key, collection_key
-from scenemosaic.plan import Pin, Plan
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan
 from scenemosaic.publishing.band_facts import band_names, header_facts
 from scenemosaic.publishing.collection import collection_json
 from scenemosaic.publishing.footprint import footprint

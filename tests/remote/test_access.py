@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from scenemosaic.errors import TransientStoreError
-from scenemosaic.plan import Pin, PlanOptions
+from scenemosaic.pin import Pin
+from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
 from scenemosaic.sources.pins import pin_source, verify_pin
 from scenemosaic.sources.rasters import read_window

@@ -12,7 +12,8 @@ import rasterio
 from scenemosaic import audit, job, keys
 from scenemosaic.errors import InputError, KeyHasHistory, SourceChanged, Superseded
 from scenemosaic.grid import Grid
-from scenemosaic.plan import Pin, Plan
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan
 from scenemosaic.planning import PlanOptions
 from scenemosaic.recipe import ENCODING, FIRST_ENCODING, Recipe
 from scenemosaic.repair import restore_plan

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scenemosaic.grid import Window
-from scenemosaic.plan import Pin, Plan
+from scenemosaic.pin import Pin
+from scenemosaic.plan import Plan
 from scenemosaic.recipe import Recipe
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile

@@ -1,11 +1,11 @@
-"""What a STAC item says of a source, beside where it lies: compared with what was pinned."""
+"""What a STAC item says of a source, compared with what was pinned."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
 
 from scenemosaic.errors import InputError
-from scenemosaic.plan import Pin
+from scenemosaic.item_facts import ItemFacts
+from scenemosaic.pin import Pin
 from scenemosaic.sources.byte_ranges import range_reader
 
 # A source on a server that is no larger than this is read whole, to prove its checksum.
@@ -13,25 +13,6 @@ MAX_HASHED_BYTES: Final = 16 << 20
 _PIECE_BYTES: Final = 4 << 20
 _SHA256: Final = 0x12
 _NAMES: Final = {0x11: "sha1", 0x13: "sha2-512", 0x16: "sha3-256", 0x1E: "blake3", 0xD5: "md5"}
-
-
-@dataclass(frozen=True, slots=True)
-class ItemFacts:
-    """One asset of an item. ``taken`` is RFC 3339 in UTC, the beginning where it is a span.
-
-    ``checksum`` is a multihash in hexadecimal, as the item has it.
-    """
-
-    item_id: str
-    taken: str | None = None
-    is_span: bool = False
-    checksum: str | None = None
-    size_bytes: int | None = None
-
-    @property
-    def time_source(self) -> str:
-        """How a plan names where ``taken`` comes from."""
-        return f"{'item-start' if self.is_span else 'item'}:{self.item_id}"
 
 
 def check_facts(facts: ItemFacts, pin: Pin, location: str) -> list[str]:
