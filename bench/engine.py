@@ -87,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.what != "commit":
         assemble(clock, spec)
     print(json.dumps({"job_id": spec.plan.job_id, "stages": clock.stages}))
+    collector.leave()
 
 
 def new_run() -> job.Run:

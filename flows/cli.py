@@ -67,7 +67,9 @@ def main() -> None:
     os.environ.setdefault(HEARTBEAT, str(HEARTBEAT_S))
     collector.rest_while_importing()
     stopping.end_in_order()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    collector.leave()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

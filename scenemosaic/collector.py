@@ -17,3 +17,8 @@ def work() -> None:
     """What is there stays: from here on the collector does not walk it, and may come often."""
     gc.freeze()
     gc.set_threshold(_AT_WORK, 10, 10)
+
+
+def leave() -> None:
+    """Have the interpreter end without walking all there is twice more: 0.6 s after Prefect."""
+    gc.freeze()
