@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, cast
 from prefect.client.schemas.objects import State
 from pydantic import TypeAdapter, ValidationError
 
-from flows.outliving import outlive_from_the_start, outlive_readers
+from flows.outliving import outlive_readers, prepare_own_process
 from flows.states import error_state
 from flows.tagged import untagged
 from scenemosaic.errors import InputError
@@ -26,7 +26,7 @@ def checked(function: Callable[P, State[Any]]) -> Callable[P, State[Any]]:
     signature = inspect.signature(function)
     call = cast(Callable[..., State[Any]], function)
     kinds = {name: TypeAdapter(one.annotation) for name, one in signature.parameters.items()}
-    outlive_from_the_start()
+    prepare_own_process()
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> State[Any]:

@@ -1,5 +1,6 @@
 """A run outlives whoever reads what it logs: its worker, its runner, a pipe."""
 
+import atexit
 import logging
 import os
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any, Final
 from prefect.logging.handlers import PrefectConsoleHandler
 
 from flows.streams import drop
+from scenemosaic import collector
 
 # Only the process that carries out a deployment's run has it.
 _RUN_ID: Final = "PREFECT__FLOW_RUN_ID"
@@ -24,10 +26,14 @@ def outlive_readers() -> None:
         console.on_broken_pipe = partial(drop, console.file)
 
 
-def outlive_from_the_start() -> None:
-    """The same in a run's own process as it loads its flow: Prefect logs before it calls it."""
+def prepare_own_process() -> None:
+    """In a run's own process, as it loads its flow: Prefect logs before it calls it.
+
+    Its end is prepared, too (:func:`scenemosaic.collector.leave`).
+    """
     if _RUN_ID in os.environ:
         outlive_readers()
+        atexit.register(collector.leave)
 
 
 def _consoles() -> Iterator[Any]:
