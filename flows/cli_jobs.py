@@ -17,7 +17,7 @@ from scenemosaic.next_step import command
 from scenemosaic.places import Place
 from scenemosaic.policy.bucket import lifecycle
 from scenemosaic.publishing.item import read_item
-from scenemosaic.publishing.publication import read_latest
+from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.publishing.published import head
 from scenemosaic.retry import RetryPolicy
 from scenemosaic.roots import parse_root

@@ -12,7 +12,7 @@ from scenemosaic.ledger.state import Cleared
 from scenemosaic.ledger.survey import Survey, survey
 from scenemosaic.ledger.text import entry_json, spell_time
 from scenemosaic.places import StorePlace
-from scenemosaic.publishing.publication import read_latest
+from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.roots import check_there
 from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store

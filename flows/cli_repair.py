@@ -22,7 +22,7 @@ from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.ledger.book import DEFAULT_NAME
 from scenemosaic.next_step import command
 from scenemosaic.places import Place
-from scenemosaic.publishing.publication import read_latest
+from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
 from scenemosaic.repair.restore_plan import load

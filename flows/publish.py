@@ -37,8 +37,9 @@ from flows.who import operator
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import DEFAULT_NAME, Wanted
+from scenemosaic.publishing.inspection import inspect
 from scenemosaic.publishing.latest import Target
-from scenemosaic.publishing.publication import Publication, inspect, settled
+from scenemosaic.publishing.publication import Publication, settled
 from tasks.publish_pointer import publish_pointer
 
 PUBLISHED_EVENT: Final = "scenemosaic.mosaic.published"

@@ -22,7 +22,7 @@ from scenemosaic.errors import SceneMosaicError
 from scenemosaic.ledger.book import DEFAULT_NAME, open_book, utc_now
 from scenemosaic.ledger.survey import Survey, survey
 from scenemosaic.places import StorePlace
-from scenemosaic.publishing.publication import read_latest
+from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.roots import check_there
 from scenemosaic.stores import open_store
 

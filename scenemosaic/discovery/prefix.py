@@ -5,28 +5,32 @@ import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from scenemosaic.deadlines import within
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.sources.locations import canonical_location, is_local, is_s3, s3_parts
-from scenemosaic.sources.reading_env import requester_pays, s3_client
+from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
+from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
 
 ENDINGS: Final = (".tif", ".tiff", ".jp2")
 
 
-def below(prefix: str) -> Iterator[Found]:
+def below(
+    prefix: str, policy: RetryPolicy | None = None, effects: Effects | None = None
+) -> Iterator[Found]:
     """Every scene below ``prefix``, in the order of their names.
 
     Raises InputError where it is neither a folder nor ``s3://bucket/prefix``, StoreError
-    where it cannot be listed.
+    where it cannot be listed, however often it is tried again.
     """
     location = canonical_location(prefix)
     if is_s3(location):
-        return _objects(location)
+        return _objects(location, policy or RetryPolicy(), effects or system_effects())
     if is_local(location):
         return _files(Path(location))
     raise InputError(f"{prefix}: only a folder or s3://bucket/prefix can be listed")
@@ -79,17 +83,32 @@ def is_scene(name: str) -> bool:
     return base.lower().endswith(ENDINGS) and not base.startswith(".")
 
 
-def _objects(location: str) -> Iterator[Found]:
+def _objects(location: str, policy: RetryPolicy, effects: Effects) -> Iterator[Found]:
+    bucket, after = s3_parts(location)[0], None
+    while True:
+        # A page at a time: what was listed before a fault is not listed again.
+        page = retrying(partial(_page, location, after), policy, effects)
+        for one in page.get("Contents", ()):
+            if is_scene(one["Key"]):
+                yield _found(bucket, one)
+        after = page.get("NextContinuationToken")
+        if after is None:
+            return
+
+
+def _page(location: str, after: str | None) -> dict[str, Any]:
     bucket, prefix = s3_parts(location)
-    paying = {"RequestPayer": "requester"} if requester_pays() else {}
-    pages = s3_client().get_paginator("list_objects_v2")
+    request = {"Bucket": bucket, "Prefix": prefix}
+    if after is not None:
+        request["ContinuationToken"] = after
+    if requester_pays():
+        request["RequestPayer"] = "requester"
     try:
-        for page in pages.paginate(Bucket=bucket, Prefix=prefix, **paying):
-            for one in page.get("Contents", ()):
-                if is_scene(one["Key"]):
-                    yield _found(bucket, one)
-    except (ClientError, BotoCoreError) as error:
-        raise PermanentStoreError(f"{location} cannot be listed: {error}") from error
+        with within(read_deadlines()):
+            page: dict[str, Any] = s3_client().list_objects_v2(**request)
+            return page
+    except S3_ERRORS as error:
+        raise s3_error(f"{location} cannot be listed", error) from error
 
 
 def _found(bucket: str, one: dict[str, Any]) -> Found:

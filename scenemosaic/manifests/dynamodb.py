@@ -5,7 +5,6 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,14 @@ from scenemosaic.deadlines import Deadlines, within
 from scenemosaic.errors import MissingSchema, TransientStoreError
 from scenemosaic.keys import check_probe_partition
 from scenemosaic.manifests.dynamodb_client import open_client
+from scenemosaic.manifests.dynamodb_conditions import MOST_TIMES, absent, at_revision
 from scenemosaic.manifests.dynamodb_errors import SDK_ERRORS, Refused, classify, is_throttled
 from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of, table_request
 from scenemosaic.manifests.packing import PARTITION, fitted
 from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
 from scenemosaic.manifests.write_units import Pace, units_of
+from scenemosaic.parallel import in_parallel
+from scenemosaic.read_ahead import in_turn
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -28,15 +30,9 @@ DEADLINES = Deadlines(silence_s=30.0)
 _TABLE_S = 180.0
 _TABLE_POLL_S = 0.5
 _SHARDS_AT_ONCE = 8
-_ABSENT = {
-    "ConditionExpression": "attribute_not_exists(#k)",
-    "ExpressionAttributeNames": {"#k": PARTITION},
-}
-# The limits are 4 KB, and 300 operators and functions together.
-_ABSENT_AT_LENGTH = {
-    "ConditionExpression": " AND ".join(["attribute_not_exists(#k)"] * 136),
-    "ExpressionAttributeNames": {"#k": PARTITION},
-}
+# A page is 1 MB at most, a shard of usual rows about 8 of them.
+_SHARDS_OF_ROWS_AT_ONCE = 4
+_PAGES_AHEAD = 8
 
 
 class DynamoManifest:
@@ -93,14 +89,14 @@ class DynamoManifest:
         return True
 
     def insert(self, row: Row) -> Inserted | Existing:
-        return self._insert(row, _ABSENT)
+        return self._insert(row, absent())
 
     def insert_at_length(self, row: Row) -> Inserted | Existing:
         check_probe_partition(row.partition)
-        return self._insert(row, _ABSENT_AT_LENGTH)
+        return self._insert(row, absent(MOST_TIMES))
 
-    def _insert(self, row: Row, absent: Mapping[str, Any]) -> Inserted | Existing:
-        existing = self._put(fitted(row), absent)
+    def _insert(self, row: Row, condition: Mapping[str, Any]) -> Inserted | Existing:
+        existing = self._put(fitted(row), condition)
         if existing is None:
             return Inserted()
         found = self._refused_by(existing, row)
@@ -116,12 +112,7 @@ class DynamoManifest:
 
     def replace(self, row: Row, revision: int) -> Updated | Stale:
         new = dataclasses.replace(fitted(row), revision=revision + 1)
-        condition = {
-            "ConditionExpression": "#r = :r",
-            "ExpressionAttributeNames": {"#r": "revision"},
-            "ExpressionAttributeValues": {":r": {"N": str(revision)}},
-        }
-        existing = self._put(new, condition)
+        existing = self._put(new, at_revision(revision))
         return Updated(new) if existing is None else Stale(self._refused_by(existing, row))
 
     def windows(self, partitions: Sequence[str]) -> Iterator[str]:
@@ -130,13 +121,15 @@ class DynamoManifest:
             for partition in partitions:
                 yield from self._names(partition)
             return
-        with ThreadPoolExecutor(min(len(partitions), _SHARDS_AT_ONCE)) as pool:
-            for names in pool.map(lambda name: list(self._names(name)), partitions):
-                yield from names
+        whole = in_parallel(lambda name: list(self._names(name)), partitions, _SHARDS_AT_ONCE)
+        for names in whole:
+            yield from names
 
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
-        for partition in partitions:
-            yield from (row_of(item) for item in self._query(partition, {}))
+        """The port's contract; of the shards that are read at once some pages are held."""
+        pages = (self._pages(partition, {}) for partition in partitions)
+        for page in in_turn(pages, _SHARDS_OF_ROWS_AT_ONCE, _PAGES_AHEAD):
+            yield from map(row_of, page)
 
     def delete_probe(self, partition: str, window: str) -> None:
         key = {PARTITION: {"S": check_probe_partition(partition)}, "window": {"S": window}}
@@ -163,9 +156,10 @@ class DynamoManifest:
             "ProjectionExpression": "#w",
             "ExpressionAttributeNames": {"#w": "window", "#k": PARTITION},
         }
-        return (str(item["window"]["S"]) for item in self._query(partition, only_names))
+        pages = self._pages(partition, only_names)
+        return (str(item["window"]["S"]) for page in pages for item in page)
 
-    def _query(self, partition: str, more: Mapping[str, Any]) -> Iterator[Item]:
+    def _pages(self, partition: str, more: Mapping[str, Any]) -> Iterator[Sequence[Item]]:
         request: dict[str, Any] = {
             "TableName": self.table,
             "ConsistentRead": True,
@@ -176,7 +170,7 @@ class DynamoManifest:
         }
         while True:
             page = self._call("Query", partition, lambda client: client.query(**request))
-            yield from page["Items"]
+            yield page["Items"]
             if not page.get("LastEvaluatedKey"):
                 return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]

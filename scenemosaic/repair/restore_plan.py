@@ -15,6 +15,7 @@ from scenemosaic.errors import InputError, SourceChanged, Superseded
 from scenemosaic.places import Place
 from scenemosaic.plan import MAX_PLAN_BYTES, Plan, PlanOptions, job_id_of
 from scenemosaic.publishing.item import MAX_ITEM_BYTES
+from scenemosaic.repair.item_options import options_of
 from scenemosaic.repair.outcome import describe_object
 from scenemosaic.repair.plan_again import options_shown, plan_like
 from scenemosaic.session import JobSpec, Run, open_session
@@ -30,6 +31,7 @@ _LOOKED_AT: Final = 4
 _COPY: Final = (
     "put an older version of its plan back, or any copy: its SHA-256 begins with the job's ID"
 )
+_PROCESS: Final = "process the same sources again with the same options, which puts it back; or "
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -49,7 +51,7 @@ def load(job_id: str, place: Place, sources: Sequence[str], run: Run) -> Loaded:
         standing = left.head(keys.plan_key(job_id))
         if not left.is_lost(standing):
             return job.load_at(job_id, place), False
-        spec = left.planned_again(place, sources)
+        spec = left.planned_again(place, sources, standing)
     _put_back(spec, standing, run)
     return job.load_at(job_id, place), True
 
@@ -71,9 +73,13 @@ class _Left:
         size_bytes = standing.size_bytes
         return size_bytes > MAX_PLAN_BYTES or job_id_of(self._get(standing.key)) != self.job_id
 
-    def planned_again(self, place: Place, sources: Sequence[str]) -> JobSpec:
+    def planned_again(
+        self, place: Place, sources: Sequence[str], standing: ObjectInfo | None
+    ) -> JobSpec:
         """The job by planning its sources."""
         item = self._item()
+        # A run writes only where nothing stands, and nothing at all for a finished job.
+        remedy = _PROCESS + _COPY if standing is None and item is None else _COPY
         pins = [] if item is None else list(item["properties"]["scenemosaic:sources"])
         found = list(sources) or [pin["uri"] for pin in pins if "uri" in pin]
         if not found:
@@ -81,26 +87,26 @@ class _Left:
                 f"{self.uri} is gone or damaged: say with --source where the job's source lies, "
                 "and it is planned again; or put an older version of it back, or any copy"
             )
-        near = self._near(found, place, item)
+        near = self._near(found, place, item, remedy)
         plan = plan_like(_dated(near.plan, item), self.job_id)
         if plan is None:
-            raise self._other(near, pins)
+            raise self._other(near, pins, remedy)
         return replace(near, plan=plan)
 
-    def _near(self, sources: Sequence[str], place: Place, item: Any) -> JobSpec:
+    def _near(self, sources: Sequence[str], place: Place, item: Any, remedy: str) -> JobSpec:
         try:
             return job.plan_at(sources, place, self._options(item))
         except InputError as error:
             raise type(error)(
                 f"{self.uri} is gone or damaged, and cannot be planned again from what is left "
-                f"(band maths and merging are not seen there): {error}; {_COPY}"
+                f"(band maths and merging show in the item alone): {error}; {remedy}"
             ) from error
 
     @property
     def uri(self) -> str:
         return self.session.store.object_uri(keys.plan_key(self.job_id))
 
-    def _other(self, near: JobSpec, pins: Sequence[Any]) -> InputError:
+    def _other(self, near: JobSpec, pins: Sequence[Any], remedy: str) -> InputError:
         theirs = [pin.to_json() for pin in near.plan.sources]
         # In another order they are the same sources: --method max, say, has them sorted.
         if pins and sorted(map(_spelled, theirs)) != sorted(map(_spelled, pins)):
@@ -111,18 +117,12 @@ class _Left:
             )
         return InputError(
             f"{self.uri} cannot be planned again: these sources make job {near.plan.job_id}, and "
-            f"job {self.job_id} was asked for otherwise; {_COPY}"
+            f"job {self.job_id} was asked for otherwise; {remedy}"
         )
 
     def _options(self, item: Any) -> PlanOptions:
         options = self._shown()
-        if item is None:
-            return options
-        properties = item["properties"]
-        asked = properties["scenemosaic:datetime_source"] == "option"
-        when = properties["datetime"] if asked else None
-        collection, title = item.get("collection"), properties.get("title")
-        return replace(options, datetime=when, collection=collection, title=title)
+        return options if item is None else options_of(item, options)
 
     def _shown(self) -> PlanOptions:
         for info, _ in zip(self._files(), range(_LOOKED_AT), strict=False):

@@ -8,12 +8,11 @@ from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
-
 from scenemosaic.deadlines import within
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.sources.locations import public_uri, s3_parts
 from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
+from scenemosaic.sources.s3_errors import S3_ERRORS, is_transient, s3_error, status_of
 from scenemosaic.sources.web import asked
 
 _GONE: Final = (404, 410)
@@ -38,14 +37,10 @@ def head_s3(location: str) -> Facts | None:
     try:
         with within(read_deadlines()):
             answer = s3_client().head_object(Bucket=bucket, Key=key, **extra)
-    except ClientError as error:
-        if _status(error) == 404:
+    except S3_ERRORS as error:
+        if status_of(error) == 404:
             return None
-        raise _s3_error(location, error) from None
-    except NoCredentialsError:
-        raise PermanentStoreError(f"{location}: HEAD: no AWS credentials were found") from None
-    except (BotoCoreError, OSError) as error:
-        raise TransientStoreError(f"{location}: HEAD: {error}") from None
+        raise s3_error(f"{location}: HEAD", error) from None
     version = answer.get("VersionId")
     return Facts(
         size_bytes=answer["ContentLength"],
@@ -117,21 +112,6 @@ def _rfc3339(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _status(error: ClientError) -> int:
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-
-
-def _s3_error(location: str, error: ClientError) -> StoreError:
-    status, meta = _status(error), error.response.get("ResponseMetadata", {})
-    code = error.response.get("Error", {}).get("Code", "")
-    text = f"{location}: HEAD: {status} {code} (request {meta.get('RequestId', '?')})"
-    return _kind(status)(text)
-
-
 def _http_error(location: str, status: int) -> StoreError:
-    return _kind(status)(f"{public_uri(location)}: HEAD: HTTP status {status}")
-
-
-def _kind(status: int) -> type[StoreError]:
-    transient = status in (408, 425, 429) or status >= 500
-    return TransientStoreError if transient else PermanentStoreError
+    kind = TransientStoreError if is_transient(status) else PermanentStoreError
+    return kind(f"{public_uri(location)}: HEAD: HTTP status {status}")

@@ -11,7 +11,7 @@ from scenemosaic.session import JobSpec, Session
 
 
 def stream_rows(session: Session, spec: JobSpec) -> Iterator[Row]:
-    """Every row of the job once, the mosaic's among them; no more than a page is held.
+    """Every row of the job once, the mosaic's among them; of the manifest's pages a few are held.
 
     Where a page cannot be had in spite of trying again, TransientStoreError is raised.
     """

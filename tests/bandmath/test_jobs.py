@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 import rasterio
 
+from flows.preparing import prepare_job
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError
 from scenemosaic.plan import PlanOptions
@@ -127,16 +128,23 @@ def test_a_window_whose_result_does_not_fit_fails_by_name(tmp_path: Path) -> Non
     )
 
 
-def test_a_lost_plan_of_band_maths_is_said_to_be_lost(tmp_path: Path) -> None:
-    """Nothing that is left tells the expression: any copy of the plan does."""
+def test_a_lost_plan_of_band_maths_comes_back_as_it_is_told(tmp_path: Path) -> None:
+    """No tile shows the expression; before there is an item, whoever asked for it knows it."""
     source, _ = scene(tmp_path / "s.tif")
     root = (tmp_path / "root").as_uri()
     options = PlanOptions(expression="b1 / b2", window=64, block_size=16)
     spec = job.plan_job([source], root, None, options)
     me = job.Run("test", "test")
-    job.prepare(spec)
-    job.publish_plan(spec, me)
+    prepare_job(spec, me, print)
     job.commit_windows(spec, [0], me)
-    (tmp_path / "root" / keys.plan_key(spec.plan.job_id)).unlink()
-    with pytest.raises(InputError, match="cannot be planned again from what is left"):
+    plan = tmp_path / "root" / keys.plan_key(spec.plan.job_id)
+    before = plan.read_bytes()
+    plan.unlink()
+    with pytest.raises(InputError, match="process the same sources again with the same options"):
         restore_plan.load(spec.plan.job_id, spec.place, [source], me)
+    prepare_job(job.plan_job([source], root, None, options), me, print)  # as process does
+    assert plan.read_bytes() == before
+    plan.write_bytes(b"{}")  # over which a run does not write
+    with pytest.raises(InputError, match="planned again from what is left") as caught:
+        restore_plan.load(spec.plan.job_id, spec.place, [source], me)
+    assert "process" not in str(caught.value)

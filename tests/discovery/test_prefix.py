@@ -1,13 +1,21 @@
 """Listing a folder, and a prefix of a bucket."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 
+from scenemosaic.discovery import prefix as listing
 from scenemosaic.discovery.prefix import below
-from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
+from scenemosaic.retry import RetryPolicy
+from tests import servers
+from tests.faults.effects import FakeTime
+from tests.faults.proxy import Fault, Proxy, Request
 
 
 def test_a_folder_s_scenes_in_order(tmp_path: Path) -> None:
@@ -66,3 +74,74 @@ def test_a_bucket_that_is_not_there_is_a_store_error(ministack: str) -> None:
     os.environ["AWS_ENDPOINT_URL"] = ministack
     with pytest.raises(PermanentStoreError, match="s3://not-there-at-all/x"):
         list(below("s3://not-there-at-all/x"))
+
+
+POLICY = RetryPolicy(attempts=3)
+
+
+@pytest.fixture
+def pages(ministack: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """A bucket of two pages behind a proxy, which is asked once for each attempt of ours."""
+    client = boto3.client("s3", endpoint_url=ministack)
+    client.create_bucket(Bucket="in-pages")
+    for number in range(4):
+        client.put_object(Bucket="in-pages", Key=f"in/{number}.tif", Body=b"x")
+    with Proxy(ministack) as proxy:
+        monkeypatch.setattr(listing, "s3_client", lambda: Paged(proxy.url))
+        yield proxy
+
+
+class Paged:
+    """Two objects a page, and no attempts of the client's own."""
+
+    def __init__(self, url: str) -> None:
+        config = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
+        self._client = boto3.client("s3", endpoint_url=url, config=config)
+
+    def list_objects_v2(self, **request: Any) -> Any:
+        return self._client.list_objects_v2(**request, MaxKeys=2)
+
+
+def names(time: FakeTime) -> list[str]:
+    return [one.source[-5:] for one in below("s3://in-pages/in/", POLICY, time.effects())]
+
+
+EVERY = [f"{number}.tif" for number in range(4)]
+
+
+@pytest.mark.parametrize("fault", [Fault.REFUSE_503, Fault.ANSWER_500, Fault.RESET])
+@pytest.mark.parametrize("page", [0, 1])
+def test_a_page_that_fails_is_asked_for_again_and_no_other(
+    pages: Proxy, fault: Fault, page: int
+) -> None:
+    asked: list[Request] = []
+
+    def rule(request: Request) -> Fault | None:
+        asked.append(request)
+        return fault if len(asked) in (page + 1, page + 2) else None
+
+    pages.rule = rule
+    time = FakeTime()
+    assert names(time) == EVERY
+    assert (len(asked), len(time.sleeps)) == (4, 2)
+
+
+def test_a_store_that_is_away_is_waited_for(pages: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    with servers.closed_port() as port:
+        away, back = Paged(f"http://127.0.0.1:{port}"), Paged(pages.url)
+        clients = iter([away, away])
+        monkeypatch.setattr(listing, "s3_client", lambda: next(clients, back))
+        assert names(FakeTime()) == EVERY
+        monkeypatch.setattr(listing, "s3_client", lambda: away)
+        time = FakeTime()
+        with pytest.raises(TransientStoreError, match="s3://in-pages/in/ cannot be listed"):
+            names(time)
+    assert len(time.sleeps) == POLICY.attempts - 1
+
+
+def test_a_refusal_is_final(pages: Proxy) -> None:
+    pages.rule = lambda request: Fault.REFUSE_403
+    time = FakeTime()
+    with pytest.raises(PermanentStoreError, match="403 AccessDenied"):
+        names(time)
+    assert (len(pages.requests), time.sleeps) == (1, [])

@@ -16,6 +16,7 @@ from scenemosaic.ledger.book import Wanted
 from scenemosaic.planning import PlanOptions
 from scenemosaic.publishing import latest, publication
 from scenemosaic.publishing.collection import collection_json
+from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.repair import restore_plan
 from scenemosaic.session import Run, open_session
 from tests.discovery.test_stac import COG, item, write
@@ -95,7 +96,7 @@ def test_latest_and_catalog_tell_people_which_it_is(
     assert (before["title"], before["latest"], before["finished"]) == (ALL["title"], False, True)
     wanted = Wanted("publisher", made.job_id)
     publication.publish(made.spec, "publish", wanted)
-    stands = publication.read_latest(open_session(made.spec).store)
+    stands = read_latest(open_session(made.spec).store)
     assert stands is not None
     assert stands.target.title == ALL["title"]
     (link,) = latest.listed(made.read(keys.CATALOG_KEY), "catalog").values()

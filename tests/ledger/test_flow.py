@@ -19,7 +19,8 @@ from flows.publish import PUBLISHED_EVENT, publish
 from scenemosaic.errors import NotApproved, TransientStoreError
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Book, Wanted, open_book
-from scenemosaic.publishing import publication
+from scenemosaic.publishing import latest
+from scenemosaic.publishing.inspection import inspect
 from scenemosaic.publishing.publication import Publication
 from tests.jobs.places import MakePlace, Place
 from tests.ledger.jobs import committed, finished
@@ -85,7 +86,7 @@ def test_conflicts_are_completed_and_faults_are_failed(place: Place, tmp_path: P
     held = run(spec)
     assert (held.name, held.is_completed()) == ("LeaseHeld", True)
     assert "ledger clear" in str(held.message)
-    book(spec).finish("other", publication.inspect(spec).pinned)
+    book(spec).finish("other", inspect(spec).pinned)
     full = run(spec, slots=1)
     assert (full.name, full.is_completed()) == ("SlotsUsedUp", True)
     for more in ({"slots": 0}, {"time_zone": "Berlin"}, {"ledger": "No"}):
@@ -101,7 +102,7 @@ def test_a_retried_task_keeps_its_reservation(
 ) -> None:
     quick = publishing.publish_pointer.with_options(retry_delay_seconds=0, retry_jitter_factor=0)
     monkeypatch.setattr(publishing, "publish_pointer", quick)
-    real, left = publication.latest.catalog, [2]
+    real, left = latest.catalog, [2]
 
     def flaky(*given: Any) -> bytes:
         left[0] -= 1
@@ -109,7 +110,7 @@ def test_a_retried_task_keeps_its_reservation(
             raise TransientStoreError("connection reset")
         return real(*given)
 
-    monkeypatch.setattr(publication.latest, "catalog", flaky)
+    monkeypatch.setattr(latest, "catalog", flaky)
     state = run(spec, slots=1)
     assert state.name == "Published"
     assert left == [-1]
@@ -223,7 +224,7 @@ def test_the_watch_tells_of_a_run_that_is_too_old(
     assert events == []
     assert watch("30m").name == "LedgerStale"
     assert watch("soon").name == "BadInput"
-    since.finish("slow", publication.inspect(spec).pinned)
+    since.finish("slow", inspect(spec).pinned)
     assert watch("0s").name == "LedgerFree"
     ((name, event),) = events
     assert name == watch_ledger.STALE_EVENT

@@ -26,8 +26,9 @@ from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Book, Wanted, open_book
 from scenemosaic.ledger.rules import Ended
 from scenemosaic.ledger.state import Cleared
-from scenemosaic.publishing import publication
-from scenemosaic.publishing.publication import Publication, inspect, publish
+from scenemosaic.publishing import inspection, publication
+from scenemosaic.publishing.inspection import inspect
+from scenemosaic.publishing.publication import Publication, publish
 from scenemosaic.session import Session
 from scenemosaic.stores.port import Body, Condition, ObjectInfo, Store, WriteResult
 from tests.faults.stores import Wrapper
@@ -117,9 +118,8 @@ def counting(spec: JobSpec, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Wra
     def begin() -> Wrapper:
         session = open_session(spec)
         counted = Wrapper(session.store)
-        monkeypatch.setattr(
-            publication, "open_session", lambda spec: replace(session, store=counted)
-        )
+        for module in (publication, inspection):
+            monkeypatch.setattr(module, "open_session", lambda _: replace(session, store=counted))
         return counted
 
     return begin
@@ -240,14 +240,14 @@ def test_what_is_not_ours_is_found_before_the_ledger_is_held(
 def test_a_mosaic_that_its_item_does_not_describe_is_not_published(
     spec: JobSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = publication.finished
+    real = inspection.finished
 
     def other(spec: JobSpec) -> Any:
         found = real(spec)
         assert found is not None
         return replace(found, digest="0" * 64)
 
-    monkeypatch.setattr(publication, "finished", other)
+    monkeypatch.setattr(inspection, "finished", other)
     with pytest.raises(ForeignObject, match="scenemosaic verify"):
         go(spec, "run-1")
     assert book_of(spec).read().revision == 0

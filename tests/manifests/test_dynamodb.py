@@ -2,6 +2,7 @@
 
 import dataclasses
 import http.server
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from scenemosaic.manifests.dynamodb import DynamoManifest
 from scenemosaic.manifests.dynamodb_errors import classify
 from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
 from tests import servers
-from tests.faults.proxy import LOST_REPLIES, Fault, Proxy, Request, once
+from tests.faults.proxy import LOST_REPLIES, Fault, Proxy, Request, Rule, no_faults, once
 from tests.manifests.support import JOB, DynamoCase, columns_of, row
 
 
@@ -188,11 +189,41 @@ def test_a_fault_on_one_page_or_shard_is_never_a_shorter_answer(
     shards = [JOB, *(f"{JOB}#{number}" for number in range(1, 12))]
     for shard in shards:
         manifest.insert(row(partition=shard))
-    assert len(list(manifest.windows(shards))) == len(shards)
-    queries = iter(range(100))
-    proxy.rule = lambda request: Fault.ANSWER_500 if next(queries) == 7 else None
-    with pytest.raises(TransientStoreError):
-        list(manifest.windows(shards))
+    for read in (manifest.windows, manifest.rows):
+        proxy.rule = no_faults
+        assert len(list(read(shards))) == len(shards)
+        proxy.rule = nth(7, Fault.ANSWER_500)
+        with pytest.raises(TransientStoreError):
+            list(read(shards))
+
+
+def nth(number: int, fault: Fault) -> Rule:
+    queries = itertools.count()
+    return lambda request: fault if next(queries) == number else None
+
+
+class Meeting:
+    """A client whose answers to queries come only once so many are asked at the same time."""
+
+    def __init__(self, real: Any, queries: int) -> None:
+        self._real, self._met = real, threading.Barrier(queries)
+
+    def query(self, **request: Any) -> Any:
+        self._met.wait(60)
+        return self._real.query(**request)
+
+    def close(self) -> None:
+        self._real.close()
+
+
+@pytest.mark.parametrize("read", ["windows", "rows"])
+def test_shards_are_read_at_once_and_come_in_their_order(manifest: DynamoManifest, read: str):
+    entries = [row(partition=shard) for shard in (JOB, f"{JOB}#1", f"{JOB}#2", f"{JOB}#3")]
+    for entry in entries:
+        manifest.insert(entry)
+    manifest._opened = Meeting(manifest._client, len(entries))  # type: ignore[assignment]
+    found = list(getattr(manifest, read)([entry.partition for entry in entries]))
+    assert found == (entries if read == "rows" else [entry.window for entry in entries])
 
 
 def test_reading_mutates_nothing(manifest: DynamoManifest, proxy: Proxy):

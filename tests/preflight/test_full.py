@@ -1,6 +1,7 @@
 """The full preflight on stores that keep their promise, and on faulty networks before them."""
 
 import itertools
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.metrics import REFUSALS
-from scenemosaic.preflight import cleanup
 from scenemosaic.preflight.full import MANIFEST_CHECKS, STORE_CHECKS, Effort, run_preflight
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest
@@ -79,20 +79,19 @@ def test_every_version_is_recorded_before_it_goes(
     s3_store: Callable[[bool], Store],
     sqlite_rows: Manifest,
     ministack: str,
-    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = s3_store(True)
     door = s3_door(store, ministack)
-    said: list[str] = []
-    monkeypatch.setattr(cleanup._log, "info", lambda text, *args: said.append(text % args))
-    report = look(pretenders.DeniesDeletes(store), sqlite_rows)
+    with caplog.at_level(logging.INFO, logger="scenemosaic.preflight"):
+        report = look(pretenders.DeniesDeletes(store), sqlite_rows)
     assert report.error() is None  # what is left behind is no reason to refuse the store
     listed = door.client.list_object_versions(Bucket=door.bucket, MaxKeys=1000)
     stands = {found["VersionId"] for found in listed["Versions"]}
     made = {one.version_id for one in report.cleanup.made if one.uri.startswith("s3:")}
     left = {one.version_id for one in report.cleanup.left}
     assert stands == made == left
-    assert all(any(version in line for line in said) for version in stands)
+    assert all(version in caplog.text for version in stands)
     assert "AccessDenied" in report.cleanup.why
     assert named(report, Verdict.UNTESTED) == {"deleted"}
 

@@ -138,9 +138,11 @@ def test_the_same_sources_in_another_order_are_no_others(
     job.assemble(spec, MAKER)
     made = Made(place, spec, tmp_path)
     lose(made, "gone")
-    for given in (sources, sources[::-1]):
-        with pytest.raises(InputError, match="was asked for otherwise"):
-            load(made, *given)
+    assert load(made, *sources[::-1])[0].plan == spec.plan
+    lose(made, "gone")
+    write_scene(Path(sources[0]), 32, 32)
+    with pytest.raises(SourceChanged, match="restore the source"):
+        load(made, *sources)
 
 
 def test_a_job_that_never_was_is_not_made(local_job: Made) -> None:

@@ -24,7 +24,7 @@ READERS = (
     "scenemosaic.discovery.",
     "scenemosaic.queues.",
     "scenemosaic.sources.reading_env.",
-    "scenemosaic.sources.remote_pins.",
+    "scenemosaic.sources.s3_errors.",
 )
 ONLY_IN = {
     "sqlalchemy": ("scenemosaic.manifests.",),
