@@ -79,8 +79,16 @@ def pool_of(limits: Limits, spec: JobSpec, own: OwnCluster | None = None) -> Ite
         yield stack.enter_context(_POOLS[limits.engine.name](limits, own))
 
 
-def collect(futures: list[PrefectFuture[Any]], pool: Pool, take: Callable[[Any], None]) -> None:
-    """``take`` each batch's value; after the first error start no further batch, then raise it."""
+def collect(
+    futures: list[PrefectFuture[Any]],
+    pool: Pool,
+    take: Callable[[Any], None],
+    what: str = "windows",
+) -> None:
+    """``take`` each value of a batch of ``what``.
+
+    After the first error no further batch is started, then it is raised.
+    """
     failure: Exception | None = None
     for future in as_completed(futures):
         if pool.is_cancelled(future):
@@ -92,12 +100,12 @@ def collect(futures: list[PrefectFuture[Any]], pool: Pool, take: Callable[[Any],
             failure = result
             pool.give_up(futures)
     if failure is not None:
-        raise _named(failure)
+        raise _named(failure, what)
 
 
-def _named(failure: Exception) -> Exception:
+def _named(failure: Exception, what: str) -> Exception:
     if isinstance(failure, TimeoutError):
-        return StoreError(f"a batch of windows did not end in time: {failure}")
+        return StoreError(f"a batch of {what} did not end in time: {failure}")
     return failure
 
 

@@ -2,10 +2,18 @@
 
 import logging
 import os
-import signal
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    redirect_stdout,
+)
 from typing import Any, Final, Self
 
 from flows.engines import Engine, EngineName
@@ -15,6 +23,13 @@ from tasks import dask_worker
 
 _HAND_OVER_S: Final = 30.0
 _RAY_MEMORY_BYTES: Final = 100 << 20
+# It tells nobody what it is used for, and prints no stack where a signal ends the command.
+_RAY_ENVIRONMENT: Final = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DISABLE_FAILURE_SIGNAL_HANDLER": "1",
+}
+# It says the same of a wrong token as of a closed port.
+_RAY_HINT: Final = "; where it asks for a token, set RAY_AUTH_MODE=token and its token here, too"
 # What workers log reaches Prefect; this run's own console is the command's.
 _QUIET: Final = {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING"}
 
@@ -60,10 +75,13 @@ def answering(engine: Engine) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
-        where = f"at {engine.address}" if engine.address else "of this machine"
-        raise ClusterUnavailable(
-            f"the {engine.name} cluster {where} does not answer: {error}"
-        ) from error
+        raise _unavailable(engine, error) from error
+
+
+def _unavailable(engine: Engine, error: BaseException) -> ClusterUnavailable:
+    where = f"at {engine.address}" if engine.address else "of this machine"
+    hint = _RAY_HINT if engine.name == "ray" and engine.address else ""
+    return ClusterUnavailable(f"the {engine.name} cluster {where} does not answer: {error}{hint}")
 
 
 def _no_cluster(limits: Limits) -> AbstractContextManager[None]:
@@ -108,32 +126,36 @@ def _dask_settings(limits: Limits) -> dict[str, Any]:
 
 @contextmanager
 def _ray_cluster(limits: Limits) -> Iterator[None]:
-    """Ray's connection is the process's: runners that begin later find and keep it."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    from prefect_ray.task_runners import RayTaskRunner
+    """Ray's connection is the process's: runs that begin later find and keep it."""
+    for name, value in _RAY_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    import ray
 
-    with ExitStack() as stack:
-        with answering(limits.engine), _same_signals():
-            stack.enter_context(RayTaskRunner(**_ray_settings(limits)))
+    # The error says it.
+    warnings.filterwarnings("ignore", "Ray Client connection timed out", UserWarning)
+    if ray.is_initialized():
         yield
+        return
+    # Linux kills Ray's processes as the thread ends that started them: one scene's ends too soon.
+    # And Ray prints what its processes complain of where a command answers.
+    with ThreadPoolExecutor(1, thread_name_prefix="ray") as keeper, redirect_stdout(sys.stderr):
+        try:
+            # What is not there in time is a plain Exception of Ray's.
+            if error := keeper.submit(ray.init, **_ray_settings(limits)).exception():
+                raise _unavailable(limits.engine, error) from error
+            yield
+        finally:
+            keeper.submit(ray.shutdown).result()
 
 
 def _ray_settings(limits: Limits) -> dict[str, Any]:
     said = {"logging_level": logging.ERROR, "log_to_driver": False}
     if limits.engine.address is not None:
-        return {"address": limits.engine.address, "init_kwargs": said}
+        return {"address": limits.engine.address, **said}
+    # A cluster of somebody else's on this machine would be found and joined.
+    own = {"address": "local", "num_cpus": limits.workers, "include_dashboard": False}
     # Windows go to the store, and never through Ray's own memory.
-    own = {"num_cpus": limits.workers, "include_dashboard": False}
-    return {"init_kwargs": {**said, **own, "object_store_memory": _RAY_MEMORY_BYTES}}
-
-
-@contextmanager
-def _same_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; whoever handles it here goes on to."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, before)
+    return {**said, **own, "object_store_memory": _RAY_MEMORY_BYTES}
 
 
 _STARTS: Final[dict[EngineName, Callable[[Limits], AbstractContextManager[Any]]]] = {

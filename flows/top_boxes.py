@@ -68,5 +68,5 @@ def _map(boxes: tuple[Box, ...], session: Session, run: Run, limits: Limits, tal
 
     batch_task: Any = make_top_boxes  # Prefect's overloads take every task for an async one
     with pool_of(limits, session.spec, session.cluster) as pool:
-        collect([*pool.runner.map(batch_task, parameters)], pool, take)
+        collect([*pool.runner.map(batch_task, parameters)], pool, take, "top boxes")
     _log.info("top boxes: %s", ", ".join(f"{n} {name}" for name, n in sorted(outcomes.items())))

@@ -1,44 +1,88 @@
-"""Worker processes that note each window which they compute, and one of which is killed once."""
+"""What stands for a batch's work in worker processes, one of which is killed once.
+
+A task crosses by value, with what its module holds at that moment: so does what is put there.
+"""
 
 import os
 import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distributed import WorkerPlugin
-
-from scenemosaic import windows
+from scenemosaic import resuming, windows
 from scenemosaic.grid import Window
-from scenemosaic.session import JobSpec
+from scenemosaic.repair import engine
+from scenemosaic.repair.engine import RepairBatch
+from scenemosaic.session import JobSpec, Run
 from scenemosaic.tile import EncodedTile
+from scenemosaic.top_boxes import committing
 
 
-class Armed(WorkerPlugin):
-    """Appends windows to ``notes``; the first process that begins its third window dies."""
+def die_once(mark: Path) -> None:
+    """Kill this process, if it is the first that comes here."""
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
 
-    def __init__(self, notes: Path) -> None:
-        self._notes = notes
-        self._begun = 0
 
-    def setup(self, worker: Any) -> None:
-        self._real = windows.make_tile
-        windows.make_tile = self._make_tile
+@dataclass(frozen=True)
+class Windows:
+    """Appends each window that was computed to ``notes``; a batch's third kills, once."""
 
-    def teardown(self, worker: Any) -> None:
-        windows.make_tile = self._real
+    notes: Path
+    mark: Path
 
-    def _make_tile(self, spec: JobSpec, window: Window) -> EncodedTile:
-        self._begun += 1
-        if self._begun == 3 and self._first_of_all():
-            os.kill(os.getpid(), signal.SIGKILL)
-        tile = self._real(spec, window)
-        with self._notes.open("a") as notes:
-            notes.write(f"{window.name}\n")
-        return tile
+    def __call__(self, spec: JobSpec, numbers: Sequence[int], run: Run) -> windows.BatchResult:
+        begun, real = 0, windows.make_tile
 
-    def _first_of_all(self) -> bool:
+        def make_tile(spec: JobSpec, window: Window) -> EncodedTile:
+            nonlocal begun
+            begun += 1
+            if begun == 3:
+                die_once(self.mark)
+            tile = real(spec, window)
+            with self.notes.open("a") as notes:
+                notes.write(f"{window.name}\n")
+            return tile
+
+        windows.make_tile = make_tile
         try:
-            os.close(os.open(self._notes.with_suffix(".killed"), os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return False
-        return True
+            return resuming.resume_windows(spec, numbers, run)
+        finally:
+            windows.make_tile = real
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """The first box that was made kills, before it is committed."""
+
+    mark: Path
+
+    def __call__(self, *given: Any) -> committing.BoxBatch:
+        real = committing.make_box
+
+        def make_box(*given: Any) -> Any:
+            made = real(*given)
+            die_once(self.mark)
+            return made
+
+        committing.make_box = make_box
+        try:
+            return committing.make_boxes(*given)
+        finally:
+            committing.make_box = real
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """The first window that was repaired kills, before anybody is told."""
+
+    mark: Path
+
+    def repair_windows(self, *given: Any, **named: Any) -> RepairBatch:
+        batch = engine.repair_windows(*given, **named)
+        die_once(self.mark)
+        return batch

@@ -1,11 +1,16 @@
-"""One Prefect server and one Dask cluster of two worker processes for the tests of engines."""
+"""One Prefect server, one Dask and one Ray cluster of two processes for the tests of engines."""
 
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import cloudpickle
 import pytest
 
+from flows.engines import Engine
+from flows.limits import Limits
+from flows.own_cluster import OwnCluster
 from tests.flows.conftest import scene
 
 __all__ = ["scene"]
@@ -31,6 +36,27 @@ def cluster(api: str) -> Iterator[Any]:
         preload=["tasks.dask_worker"],
     ) as made:
         yield made
+
+
+@pytest.fixture(scope="package")
+def ray_cluster(api: str) -> Iterator[None]:
+    """Ray, which every run of this process finds. The thread that started it has ended."""
+    if sys.version_info >= (3, 14):
+        pytest.skip("Ray has no wheels for it")
+    with OwnCluster(Limits(2, engine=Engine("ray"))) as made:
+        with ThreadPoolExecutor(1) as scenes:
+            scenes.submit(made.get).result()
+        yield
+
+
+@pytest.fixture(params=["dask", "ray"])
+def engine(request: pytest.FixtureRequest) -> dict[str, str]:
+    """What a flow is told of its engine, for each that has processes."""
+    if request.param == "dask":
+        cluster = request.getfixturevalue("cluster")
+        return {"engine": "dask", "engine_address": cluster.scheduler_address}
+    request.getfixturevalue("ray_cluster")
+    return {"engine": "ray"}
 
 
 @pytest.fixture

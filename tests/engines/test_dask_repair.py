@@ -41,16 +41,6 @@ def test_the_flow_repairs_by_workers(made: Made, cluster: Any, sent: list[bytes]
     assert repaired == [(name, "written") for name in NAMES]
 
 
-def test_the_command_repairs_by_workers(
-    made: Made, cluster: Any, sent: list[bytes], capsys: pytest.CaptureFixture[str]
-) -> None:
-    where = ["--to", made.spec.root, "--manifest", made.spec.manifest, "--source", str(made.scene)]
-    engine = ["--engine", "dask", "--engine-address", cluster.scheduler_address]
-    assert cli.run(["repair", made.job_id, *where, *engine]) == 0
-    assert "3 written" in capsys.readouterr().out
-    assert len(sent) == len(NAMES)
-
-
 def test_a_cluster_that_does_not_answer_is_one_line(
     made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:
