@@ -119,7 +119,7 @@ def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflat
     ``choice`` decides on deflate without a level (:mod:`scenemosaic.tiff.deflate`).
     """
     blocks: list[bytes | None]
-    if recipe.compress in codec.DIRECT and recipe.nbits is None:
+    if recipe.nbits is None and codec.is_made_here(recipe.compress, recipe.dtype):
         blocks = codec.encode_blocks(pixels, block_coding(recipe), choice)
     else:
         blocks = gdal_codec.encode_blocks(pixels, recipe.block_size, creation(recipe))

@@ -9,6 +9,7 @@ from scenemosaic.planning.merging import check_merge_options
 from scenemosaic.recipe_rules import (
     EFFORTS,
     LEVELS,
+    LOSSY,
     RESAMPLINGS,
     check_choice,
     check_effort,
@@ -17,6 +18,8 @@ from scenemosaic.recipe_rules import (
 from scenemosaic.window_choice import BLOCKS
 
 _LEAST_BLOCK_PX = 16
+# Half of a block has to be a block, too: see scenemosaic.seed.
+_LEAST_LOSSY_BLOCK_PX = 32
 
 
 def check_options(options: PlanOptions) -> None:
@@ -38,6 +41,11 @@ def _check_sizes(options: PlanOptions) -> None:
     block = options.block_size
     if block is not None and (block < _LEAST_BLOCK_PX or block % _LEAST_BLOCK_PX):
         raise InputError(f"--block-size must be a multiple of 16, not {block}")
+    if block is not None and options.compress in LOSSY and block % _LEAST_LOSSY_BLOCK_PX:
+        raise InputError(
+            f"--block-size must be a multiple of 32 for {options.compress}, not {block}: smaller "
+            "levels would depend on the window's size"
+        )
     if window == "auto":
         return
     if type(window) is not int or window < 1:

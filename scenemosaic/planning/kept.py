@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import rasterio
+from rasterio._err import CPLE_BaseError
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
@@ -27,8 +28,7 @@ def check_kept(metadata: SourceMetadata, recipe: Recipe) -> None:
     if recipe.nbits is not None:
         options["nbits"] = recipe.nbits  # a colour map has as many entries as these can tell
     with rasterio.Env(DummySession(), GDAL_PAM_ENABLED="NO"), MemoryFile() as memory:
-        with memory.open(**options, transform=rasterio.Affine.translation(1, 1)) as dataset:
-            apply_metadata(dataset, metadata)
+        _put_on(memory, options, metadata)
         if (size_bytes := memory.getbuffer().nbytes) > MAX_TAGS_BYTES:
             raise InputError(
                 f"its metadata takes {size_bytes / 2**20:.1f} MiB, and each tile carries it, at "
@@ -39,6 +39,18 @@ def check_kept(metadata: SourceMetadata, recipe: Recipe) -> None:
     if lost:
         names = ", ".join(_FIELD_NAMES.get(field, field.replace("_", " ")) for field in lost)
         raise InputError(f"its {names} would change in a GeoTIFF: remove or simplify it first")
+
+
+def _put_on(memory: MemoryFile, options: dict[str, Any], metadata: SourceMetadata) -> None:
+    try:
+        with memory.open(**options, transform=rasterio.Affine.translation(1, 1)) as dataset:
+            apply_metadata(dataset, metadata)
+    except CPLE_BaseError as error:
+        # GDAL names its file first, and here that is one in memory.
+        said = error.errmsg.removeprefix(f"{Path(memory.name).name}, ").rstrip(".")
+        raise InputError(
+            f"what it says of itself is not kept in a GeoTIFF ({said}): simplify it first"
+        ) from error
 
 
 def check_crs(asked: str, wkt: str) -> None:

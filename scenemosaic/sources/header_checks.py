@@ -32,6 +32,7 @@ def check_header(dataset: DatasetReader, images: Sequence[TiffImage]) -> list[st
     _check_dtypes(dataset, images)
     odd_bits(dataset, images)
     _check_place(dataset)
+    _check_epoch(images)
     _check_nodata(dataset)
     _check_masks(dataset, images)
     _check_block_bytes(dataset, images)
@@ -112,6 +113,15 @@ def _check_place(dataset: DatasetReader) -> None:
     a, b, _c, d, e, _f = transform
     if not all(map(math.isfinite, transform)) or a * e == b * d:
         raise InputError(f"its transform {transform} has no area: set another with gdal_edit.py")
+
+
+def _check_epoch(images: Sequence[TiffImage]) -> None:
+    epoch = images[0].epoch if images else None
+    if epoch:
+        raise InputError(
+            f"its coordinates are of the epoch {epoch:g}, which rasterio does not keep: "
+            "set the CRS alone with gdal_edit.py -a_srs …"
+        )
 
 
 def _absent(

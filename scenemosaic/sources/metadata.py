@@ -24,6 +24,8 @@ Colors = tuple[tuple[int, tuple[int, int, int, int]], ...]
 
 # How a file is laid out, or computed by GDAL: never a property of the image.
 STRUCTURAL: Final = frozenset({"IMAGE_STRUCTURE", "DERIVED_SUBDATASETS", "SUBDATASETS", "RPC"})
+# rasterio takes tags as keyword arguments, and these are its own.
+_NO_TAG_NAMES: Final = frozenset({"bidx", "ns"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,8 @@ def _apply_values(dataset: DatasetWriter, metadata: SourceMetadata) -> None:
 def _apply_tags(dataset: DatasetWriter, band: int, namespaces: Namespaces) -> None:
     for name, pairs in namespaces:
         tags = dict(_whole_documents(pairs)) if name.startswith("xml:") else dict(pairs)
+        if taken := sorted(_NO_TAG_NAMES & tags.keys()):
+            raise InputError(f"a tag called {taken[0]} cannot be kept: remove it first")
         if name:
             dataset.update_tags(band, ns=name, **tags)
         else:

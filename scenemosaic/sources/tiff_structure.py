@@ -17,15 +17,17 @@ ReadAt = Callable[[int, int], bytes]
 Integers = npt.NDArray[Any]
 
 _TYPES: Final = {1: "u1", 2: "u1", 3: "u2", 4: "u4", 6: "i1", 7: "u1", 8: "i2", 9: "i4"}
-_TYPES_BIG: Final = _TYPES | {13: "u4", 16: "u8", 17: "i8", 18: "u8"}
+_TYPES_BIG: Final = _TYPES | {12: "f8", 13: "u4", 16: "u8", 17: "i8", 18: "u8"}
 _SUBFILE, _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _SAMPLES = 254, 256, 257, 258, 259, 277
 _STRIP_ROWS, _PLANAR, _TILE_WIDTH, _TILE_HEIGHT = 278, 284, 322, 323
 _PHOTOMETRIC, _SUBSAMPLED = 262, 6
 _SAMPLE_FORMAT, _NODATA = 339, 42113
+_GEO_KEYS, _GEO_DOUBLES, _COORDINATE_EPOCH = 34735, 34736, 5120
 _OFFSETS: Final = ((273, 279), (324, 325))
 _WANTED: Final = {
     *(_SUBFILE, _WIDTH, _HEIGHT, _BITS, _COMPRESSION, _PHOTOMETRIC, _SAMPLES),
     *(_STRIP_ROWS, _PLANAR, _TILE_WIDTH, _TILE_HEIGHT, _SAMPLE_FORMAT, _NODATA),
+    *(_GEO_KEYS, _GEO_DOUBLES),
     *(number for pair in _OFFSETS for number in pair),
 }
 _MASK: Final = 4
@@ -42,8 +44,8 @@ class Truncated(Exception):
 class TiffImage:
     """What one directory says of its image.
 
-    ``nodata`` is GDAL's text; ``block_bytes`` is what one strip or tile takes when
-    decoded, ``block_px`` its (width, height).
+    ``nodata`` is GDAL's text, ``epoch`` the year of its coordinates; ``block_bytes`` is
+    what one strip or tile takes when decoded, ``block_px`` its (width, height).
     """
 
     is_mask: bool
@@ -53,6 +55,7 @@ class TiffImage:
     bits: tuple[int, ...]
     complex_integer: bool
     nodata: str | None
+    epoch: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,19 @@ def _image(source: _Source, tags: dict[int, Integers], number: int) -> TiffImage
         bits=bits,
         complex_integer=_first(tags, _SAMPLE_FORMAT, 1) == _COMPLEX_INTEGER,
         nodata=text,
+        epoch=_epoch(tags),
     )
+
+
+def _epoch(tags: dict[int, Integers]) -> float | None:
+    """The GeoTIFF key of a dynamic CRS's epoch: keys are (number, tag, count, value or index)."""
+    keys, doubles = tags.get(_GEO_KEYS), tags.get(_GEO_DOUBLES)
+    if keys is None or doubles is None:
+        return None
+    for key, tag, count, index in keys[4 : len(keys) // 4 * 4].reshape(-1, 4).tolist():
+        if (key, tag, count) == (_COORDINATE_EPOCH, _GEO_DOUBLES, 1) and index < len(doubles):
+            return float(doubles[index])
+    return None
 
 
 def _lengths(tags: dict[int, Integers], counts: Integers) -> Integers:

@@ -1,9 +1,9 @@
 """Pixels to compressed TIFF blocks, without copies beyond the one that a block needs.
 
-Deflate, ZSTD, LZW and plain blocks are made here, predictor and interleaving in
-one pass over the whole level; LERC, JPEG and WebP go through
+Deflate, ZSTD, LZW, plain blocks and LERC of single bytes are made here, predictor and
+interleaving in one pass over the whole level; other LERC, JPEG and WebP go through
 GDAL (:mod:`scenemosaic.tiff.gdal_codec`), since their streams share tables with
-the directory. All of it runs without the interpreter's lock.
+the directory or hide NaN in a mask. All of it runs without the interpreter's lock.
 
 Predictors (TIFF technical notes): 2 = horizontal differences of each sample, 3 =
 byte planes of floats, most significant first, then differences of bytes.
@@ -22,7 +22,12 @@ from scenemosaic.grid import ceil_div
 from scenemosaic.tiff import deflate
 
 Pixels = npt.NDArray[Any]
-DIRECT = frozenset({"deflate", "zstd", "lzw", "none"})
+_DIRECT = frozenset({"deflate", "zstd", "lzw", "none"})
+_BYTES = frozenset({"uint8", "int8"})
+# What libtiff says in its directories, and writes itself.
+_LERC_VERSION = 4
+# What does not shrink is stored, behind this and the two limits of each band.
+_LERC_HEAD_BYTES = 1024
 # By effort.
 _ZSTD_LEVELS = {"fast": 1, "balanced": 3, "small": 9}
 
@@ -43,9 +48,14 @@ class BlockCoding:
     fill: float | int
     effort: str = "balanced"
 
-    def __post_init__(self) -> None:
-        if self.compress not in DIRECT:
-            raise InputError(f"{self.compress} blocks are not made here")
+
+def is_made_here(compress: str, dtype: str) -> bool:
+    """Whether :func:`encode_blocks` makes such blocks.
+
+    LERC of bytes is, since its Huffman codes end with a word that the library leaves as it
+    finds it, and libtiff's buffer is not empty: its bytes would be others each time.
+    """
+    return compress in _DIRECT or (compress == "lerc" and dtype in _BYTES)
 
 
 def encode_blocks(
@@ -56,6 +66,8 @@ def encode_blocks(
     A block that holds nothing but ``fill`` is None (sparse). Edge blocks repeat
     the last row and column. ``choice`` decides on deflate without a level.
     """
+    if not is_made_here(coding.compress, pixels.dtype.name):
+        raise InputError(f"{coding.compress} blocks of {pixels.dtype} are not made here")
     step = len(pixels) if coding.interleave == "pixel" else 1
     planes = [pixels[band : band + step] for band in range(0, len(pixels), step)]
     return [block for plane in planes for block in _encode_plane(plane, coding, choice)]
@@ -70,13 +82,14 @@ def _encode_plane(plane: Pixels, coding: BlockCoding, choice: deflate.Choice) ->
         return [None] * sparse.size
     # One block of scratch stays in the processor's cache, where the compressor finds it.
     scratch = np.empty(tiles.shape[2:], tiles.dtype)
-    sample_at = tuple(dense[len(dense) // 2])
+    sample_at = tuple(dense[len(dense) // 2].tolist())
     sample = _predicted(tiles[sample_at], coding.predictor, scratch)
     compress = _compressor(coding, sample, choice)
-    return [
-        None if sparse[at] else compress(_predicted(tiles[at], coding.predictor, scratch))
-        for at in np.ndindex(*sparse.shape)
-    ]
+    made = {sample_at: compress(sample)}
+    for at in np.ndindex(*sparse.shape):
+        if not sparse[at] and at != sample_at:
+            made[at] = compress(_predicted(tiles[at], coding.predictor, scratch))
+    return [made.get(at) for at in np.ndindex(*sparse.shape)]
 
 
 def encode_mask(mask: npt.NDArray[np.uint8], block_size: int) -> list[bytes | None]:
@@ -116,13 +129,17 @@ def _sparse_blocks(tiles: Pixels, fill: float | int) -> npt.NDArray[np.bool_]:
 
 
 def _is_fill(pixels: Pixels, fill: float | int) -> npt.NDArray[np.bool_]:
-    if fill != fill:
-        missing: npt.NDArray[np.bool_] = np.isnan(pixels)
-        return missing
-    same: npt.NDArray[np.bool_] = pixels == np.asarray(fill).astype(pixels.dtype)
-    if fill == 0 and pixels.dtype.kind in "fc":
-        # A negative zero is not the zero that a sparse block reads as.
-        same &= ~np.signbit(pixels.real) & ~np.signbit(pixels.imag)
+    wanted = np.asarray(fill).astype(pixels.dtype)
+    if pixels.dtype.kind == "c":
+        return _is_number(pixels.real, wanted.real) & _is_number(pixels.imag, wanted.imag)
+    return _is_number(pixels, wanted)
+
+
+def _is_number(pixels: Pixels, wanted: Pixels) -> npt.NDArray[np.bool_]:
+    same: npt.NDArray[np.bool_] = np.isnan(pixels) if wanted != wanted else pixels == wanted
+    if wanted == 0 and pixels.dtype.kind == "f":
+        # A negative zero and the other one are equal, and a sparse block reads as one of them.
+        same &= np.signbit(pixels) == np.signbit(wanted)
     return same
 
 
@@ -167,6 +184,11 @@ def _deflater(coding: BlockCoding, sample: Pixels, choice: deflate.Choice) -> de
     return by_effort[coding.effort](sample)
 
 
+def _lerc(block: Any) -> Any:
+    empty = bytearray(block.nbytes + _LERC_HEAD_BYTES + 2 * block.shape[-1])
+    return imagecodecs.lerc_encode(block, level=0, version=_LERC_VERSION, planar=False, out=empty)
+
+
 def _compressor(
     coding: BlockCoding, sample: Pixels, choice: deflate.Choice
 ) -> Callable[[Pixels], bytes]:
@@ -177,6 +199,7 @@ def _compressor(
     encoders: dict[str, Callable[[Any], Any]] = {
         "zstd": lambda block: imagecodecs.zstd_encode(block, level),
         "lzw": imagecodecs.lzw_encode,
+        "lerc": _lerc,
         "none": lambda block: block.tobytes(),
     }
     encoder = encoders[coding.compress]

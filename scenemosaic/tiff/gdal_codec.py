@@ -1,4 +1,4 @@
-"""Blocks whose streams GDAL makes: LERC, JPEG and WebP, and samples of odd bits.
+"""Blocks whose streams GDAL makes: most LERC, JPEG, WebP, and samples of odd bits.
 
 GDAL writes a level as a GeoTIFF in memory; its blocks are taken out as they are.
 """
