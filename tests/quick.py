@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 
 import botocore.loaders
 import botocore.session
@@ -15,6 +16,8 @@ def make_quick() -> None:
     of their own is as it comes.
     """
     os.fsync = lambda descriptor: None
+    # What pytest makes of the tests' assertions is kept for the other workers and the next run.
+    sys.dont_write_bytecode = False
     botocore.session.create_loader = _loader
     Session.from_environ = staticmethod(lambda *_, **__: DummySession())
 

@@ -18,6 +18,8 @@ def enter(folder: Path) -> None:
     for name in list(os.environ):
         if name.startswith(_FOREIGN) or name in _PROXIES:
             del os.environ[name]
+    # Else hundreds of processes compile the product's modules, each anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.update(_environment(folder))
 
 

@@ -189,6 +189,7 @@ def _refused(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("make_place", ["local"], indirect=True)  # the engine's tests: on both
 @pytest.mark.parametrize(("encode", "code"), [(_other_level, 0), (_other_pixels, 4)])
 def test_the_command_line_says_so_too(
     planned: Planned,

@@ -18,6 +18,7 @@ from tests.mosaic.pictures import gdal_cog, levels_of, same
 from tests.validators import assert_valid_cog
 
 WINDOWS = (512, 1024, 2048)
+PERIOD = 1500  # in which no window fits whole times
 
 
 def _mosaic(source: Path, place: Any, window: int) -> Path:
@@ -76,14 +77,15 @@ def test_sparse_float32_with_nan(tmp_path: Path, local_place: MakePlace) -> None
 def test_three_bands_of_8192_equal_gdal_at_every_level(
     new_scene: Callable[..., Path], local_place: MakePlace, tmp_path: Path
 ) -> None:
-    source = new_scene(8192, 8192, 3)
+    source = _enlarged(new_scene(PERIOD, PERIOD, 3), 8192)
     mosaic = _mosaic(source, local_place(), 2048)
     assert_valid_cog(mosaic)
     with rasterio.open(source) as dataset:
         pixels = dataset.read()
     theirs = gdal_cog(
-        tmp_path / "gdal.tif", pixels, resampling="average", block_size=512, nodata=0, mask=None
-    )
+        tmp_path / "gdal.tif", pixels, resampling="average", block_size=512, nodata=0, mask=None,
+        compress="NONE",
+    )  # fmt: skip
     with rasterio.open(mosaic) as ours:
         assert same(ours.read(), pixels)
         count = len(ours.overviews(1))
@@ -94,6 +96,18 @@ def test_three_bands_of_8192_equal_gdal_at_every_level(
             rasterio.open(theirs, overview_level=level) as b,
         ):
             assert same(a.read(), b.read()), f"overview {level}"
+
+
+def _enlarged(small: Path, size: int) -> Path:
+    """The scene again and again, so that no two windows are the same; in no time."""
+    with rasterio.open(small) as dataset:
+        times, profile = -(-size // PERIOD), dataset.profile
+        pixels = np.tile(dataset.read(), (1, times, times))[:, :size, :size]
+    path = small.with_name("large.tif")
+    profile.update(height=size, width=size, compress=None)
+    with rasterio.open(path, "w", **profile) as dataset:
+        dataset.write(pixels)
+    return path
 
 
 def test_every_real_scene_is_kept_to_the_pixel_or_refused(

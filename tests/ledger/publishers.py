@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from tests import forks
 from tests.jobs.places import REPOSITORY, Place
 
 ANSWER_S = 60
@@ -18,7 +17,7 @@ class Publisher:
     """One process; :meth:`ask` returns at once, :meth:`answer` waits."""
 
     def __init__(self, place: Place) -> None:
-        self._process = forks.Popen(
+        self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.ledger.run_publish", place.root, place.manifest],
             cwd=REPOSITORY,
             env={**os.environ, **place.env},

@@ -24,7 +24,14 @@ def noise(dtype: str, shape: tuple[int, int, int], seed: int = 0) -> Array:
 
 
 def gdal_cog(
-    path: Path, pixels: Array, *, resampling: str, block_size: int, nodata: Any, mask: Array | None
+    path: Path,
+    pixels: Array,
+    *,
+    resampling: str,
+    block_size: int,
+    nodata: Any,
+    mask: Array | None,
+    compress: str = "DEFLATE",
 ) -> Path:
     """What GDAL's COG driver makes of an image.
 
@@ -43,7 +50,7 @@ def gdal_cog(
             if mask is not None:
                 dataset.write_mask(mask)
         rasterio.shutil.copy(
-            source, path, driver="COG", compress="DEFLATE", blocksize=block_size,
+            source, path, driver="COG", compress=compress, blocksize=block_size,
             overview_resampling=resampling.replace("_", ""),
         )  # fmt: skip
     return path

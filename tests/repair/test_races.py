@@ -52,7 +52,7 @@ class Rounds:
         self.made.damage(self.made.tile_key(NAME))
         inspected, writer = threading.Event(), Run(f"writer-{number}", "writer")
         with ThreadPoolExecutor(1) as pool:
-            written = pool.submit(self._write, inspected, writer)
+            written = pool.submit(self._write, inspected, writer, number % 4 != 1)
 
             def first() -> None:
                 inspected.set()
@@ -71,9 +71,11 @@ class Rounds:
             written.result(60)
         self._newer_survived(writer)
 
-    def _write(self, inspected: threading.Event, writer: Run) -> None:
+    def _write(self, inspected: threading.Event, writer: Run, alone: bool) -> None:
+        """Two live writers would write over each other's rows: each round has one."""
         assert inspected.wait(60)
-        write_live(self.made, NAME, self.newer, writer)
+        if alone:
+            write_live(self.made, NAME, self.newer, writer)
 
     def _repair(self, number: int) -> None:
         me, numbers = Run(f"repair-{number}", "repair"), [self.made.number(NAME)]

@@ -17,7 +17,7 @@ from tests.faults.wire import Request
 from tests.manifests.support import JOB, DynamoCase, columns_of, row
 
 POLICY = RetryPolicy(attempts=6)
-TILING = Tiling(25 * 64, 24 * 64, 64, 64)  # 600 windows, whose rows are more than one page
+TILING = Tiling(7 * 64, 7 * 64, 64, 64)  # 49 windows, whose rows are more than two pages
 
 
 @pytest.fixture
@@ -93,10 +93,10 @@ def test_scenario_03_a_delayed_insert_lands_after_its_own_repetition(
 
 @pytest.fixture
 def all_but_one(manifest: Manifest) -> str:
-    """Every window has a row of 4 KB but this one."""
+    """Every window has a row of 48 KiB but this one."""
     missing, *others = [window.name for window in reversed(list(TILING.windows()))]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: manifest.insert(row(name, blocks=bytes(4096))), others))
+        list(pool.map(lambda name: manifest.insert(row(name, blocks=bytes(48 << 10))), others))
     return missing
 
 

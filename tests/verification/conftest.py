@@ -8,9 +8,10 @@ import pytest
 
 from scenemosaic import job
 from scenemosaic.planning import PlanOptions
+from scenemosaic.recipe_rules import LOSSY
 from tests.jobs.conftest import local_place, make_place, s3_place, write_scene
 from tests.jobs.places import MakePlace
-from tests.verification.damage import BLOCK, ME, WINDOW, Damage
+from tests.verification.damage import BLOCK, LOSSY_BLOCK, ME, WINDOW, Damage
 
 __all__ = ["local_place", "make_place", "s3_place"]
 
@@ -33,7 +34,8 @@ def finish(monkeypatch: pytest.MonkeyPatch) -> Finish:
         place = make_place()
         for name, value in place.env.items():
             monkeypatch.setenv(name, value)
-        chosen = {"window": WINDOW, "block_size": BLOCK} | options
+        block = LOSSY_BLOCK if options.get("compress") in LOSSY else BLOCK
+        chosen = {"window": WINDOW, "block_size": block} | options
         spec = job.plan_job([str(source)], place.root, place.manifest, PlanOptions(**chosen))
         job.prepare(spec)
         job.publish_plan(spec, ME)

@@ -22,7 +22,7 @@ from scenemosaic.verification.verify import verify
 from tests.jobs.places import Place, client
 
 ME = job.Run("me", "me")
-WINDOW, BLOCK = 64, 16
+WINDOW, BLOCK, LOSSY_BLOCK = 64, 16, 32
 NAME, NUMBER, OTHER_NAME = "0001_0001", 4, "0000_0001"
 
 

@@ -130,4 +130,4 @@ def test_a_spoiled_jpeg_block_names_its_place(
     findings = verify(damage.spec, deep=True).findings
     found = {f.subject: f.detail for f in findings if f.kind.value == "undecodable"}
     assert "level 0, block 0_0: " in found[NAME]
-    assert "level 0, block 4_4: " in found["mosaic"]
+    assert "level 0, block 2_2: " in found["mosaic"]

@@ -22,7 +22,7 @@ from tests.faults.model.mutants import MUTANTS
 from tests.faults.model.world import Fate, World
 
 STEPS = 10_000
-SOUND_STORIES = 600
+SOUND_STORIES = 200
 seen: Counter[str] = Counter()
 
 
