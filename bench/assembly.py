@@ -17,7 +17,8 @@ from pathlib import Path
 
 from bench import engine
 from bench.committed import Committed
-from scenemosaic import collector, job
+from scenemosaic import job
+from scenemosaic.machine import collector
 
 Turn = dict[str, float]
 

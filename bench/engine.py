@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from scenemosaic import collector
-from scenemosaic.one_thread import one_thread_each
+from scenemosaic.machine import collector
+from scenemosaic.machine.one_thread import one_thread_each
 
 # As the command does, before NumPy is there.
 one_thread_each()

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from bench.engine import WORKERS, cpu_s, new_run
-from scenemosaic import collector, gaps, job
+from scenemosaic import gaps, job
 from scenemosaic.job import JobSpec, PlanOptions
+from scenemosaic.machine import collector
 from scenemosaic.session import open_session
 from scenemosaic.stores.port import Store
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import PlannedScene, survey
+from scenemosaic.plans.plan import PlanOptions
 
 BEGIN: Final = "<!-- begin: python -m bench.scene_table -->"
 END: Final = "<!-- end -->"

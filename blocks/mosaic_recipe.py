@@ -10,8 +10,8 @@ from blocks.forms import lifted
 from blocks.validation import QUIET, as_value_error
 from scenemosaic.bandmath.computed import canonical
 from scenemosaic.bandmath.parser import MAX_CHARS
-from scenemosaic.plan import PlanOptions
-from scenemosaic.recipe_rules import LEVELS
+from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.recipes.recipe_rules import LEVELS
 
 Resampling = Literal[
     "nearest", "average", "mode", "rms", "bilinear", "cubic", "cubic_spline", "lanczos", "gauss"

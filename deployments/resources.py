@@ -7,8 +7,8 @@ import sys
 from typing import Final
 
 from scenemosaic.explain.memory import process_bytes
-from scenemosaic.grid import Grid, ceil_div
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.grid import Grid, ceil_div
+from scenemosaic.recipes.recipe import Recipe
 
 SIDES: Final = (512, 1024, 2048, 4096)
 # Bands and type of what is common.

@@ -21,7 +21,7 @@ from scenemosaic import job
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.places import Place
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 
 _log = logging.getLogger(__name__)
 _AGAIN: Final = "raise attempt to have it run again"

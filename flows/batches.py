@@ -5,10 +5,10 @@ from itertools import zip_longest
 from typing import Final
 
 from scenemosaic.errors import InputError
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.keys import WINDOWS_PER_SHARD
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 
 MAX_WINDOWS: Final = 200
 # A task run of less costs more to record than it is worth; a longer one is long to do again.

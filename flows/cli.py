@@ -9,8 +9,9 @@ import click
 
 from flows.alive import HEARTBEAT, HEARTBEAT_S
 from flows.commands import COMMANDS
-from scenemosaic import __version__, collector
-from scenemosaic.one_thread import one_thread_each
+from scenemosaic import __version__
+from scenemosaic.machine import collector
+from scenemosaic.machine.one_thread import one_thread_each
 
 if TYPE_CHECKING:
     from flows.console import Console

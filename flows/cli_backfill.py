@@ -16,7 +16,7 @@ from flows.progress import Progress, in_seconds
 from flows.server import configured_api, ensure_api
 from scenemosaic.discovery.selection import Selection, find
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.locations import is_stac
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from flows.console import Console
 from flows.report import error_json
 from scenemosaic import gc
 from scenemosaic.ages import age_s, spell_age
+from scenemosaic.committing.retry import RetryPolicy, system_effects
 from scenemosaic.errors import StoreError
 from scenemosaic.gc import Found
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.retry import RetryPolicy, system_effects
 from scenemosaic.roots import Root, check_there, default_manifest, parse_manifest, parse_root
 from scenemosaic.stores import open_store
 

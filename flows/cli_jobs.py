@@ -9,7 +9,8 @@ from flows.runs import command_run
 from flows.stopwatch import Stopwatch
 from flows.tally import Tally
 from scenemosaic import job, keys
-from scenemosaic.commit import retrying, system_effects
+from scenemosaic.committing.commit import retrying, system_effects
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import ForeignObject, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
@@ -19,7 +20,6 @@ from scenemosaic.policy.bucket import lifecycle
 from scenemosaic.publishing.item import read_item
 from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.publishing.published import head
-from scenemosaic.retry import RetryPolicy
 from scenemosaic.roots import parse_root
 from scenemosaic.session import open_session
 

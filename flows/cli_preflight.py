@@ -10,12 +10,12 @@ from flows.console import Console, shown
 from flows.progress import Meter, in_seconds
 from flows.redact import public_manifest
 from flows.report import error_json
+from scenemosaic.committing.retry import RetryPolicy, system_effects
 from scenemosaic.manifests import open_manifest
 from scenemosaic.places import Place
 from scenemosaic.preflight.full import Effort, run_preflight
 from scenemosaic.preflight.policy import PolicyFinding, check_policy
 from scenemosaic.preflight.report import Cleanup, Report, Verdict
-from scenemosaic.retry import RetryPolicy, system_effects
 from scenemosaic.roots import check_there
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store

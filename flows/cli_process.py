@@ -14,12 +14,13 @@ from flows.runs import command_run
 from flows.server import PrefectUnavailable, configured_api, ensure_api
 from flows.session import Session
 from flows.stopwatch import Stopwatch
-from scenemosaic import collector, job
+from scenemosaic import job
+from scenemosaic.auditing.trail import Trace
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec, PlanOptions
+from scenemosaic.machine import collector
 from scenemosaic.places import Place
 from scenemosaic.sources.scene_time import note_of_time
-from scenemosaic.trail import Trace
 
 _log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from flows.runs import command_run
 from flows.server import ensure_api
 from flows.stopwatch import Stopwatch
 from scenemosaic import job
-from scenemosaic.audit import Record
+from scenemosaic.auditing.audit import Record
 from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.ledger.book import DEFAULT_NAME

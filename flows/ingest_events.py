@@ -46,7 +46,7 @@ from scenemosaic.discovery.found import Found
 from scenemosaic.errors import SceneMosaicError, StoreError
 from scenemosaic.job import Run
 from scenemosaic.places import Place
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.queues.consuming import Consumer, Listening
 from scenemosaic.queues.sqs import SqsQueue
 from scenemosaic.queues.verdict import Fate, SceneFate, fate_of

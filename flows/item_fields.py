@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from blocks.forms import Group
 from blocks.validation import QUIET
-from scenemosaic.item_facts import ItemFacts
+from scenemosaic.plans.item_facts import ItemFacts
 
 
 class ItemFields(BaseModel):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from prefect.logging.handlers import PrefectConsoleHandler
 
 from flows.streams import drop
-from scenemosaic import collector
+from scenemosaic.machine import collector
 
 # Only the process that carries out a deployment's run has it.
 _RUN_ID: Final = "PREFECT__FLOW_RUN_ID"
@@ -29,7 +29,7 @@ def outlive_readers() -> None:
 def prepare_own_process() -> None:
     """In a run's own process, as it loads its flow: Prefect logs before it calls it.
 
-    Its end is prepared, too (:func:`scenemosaic.collector.leave`).
+    Its end is prepared, too (:func:`scenemosaic.machine.collector.leave`).
     """
     if _RUN_ID in os.environ:
         outlive_readers()

@@ -17,7 +17,7 @@ from flows.recordable import LOCATION, MANIFEST
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS
 from scenemosaic.discovery.selection import Selection
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.locations import is_stac
 from tasks.loading import load
 

@@ -6,7 +6,7 @@ from scenemosaic import job
 from scenemosaic.errors import InputError
 from scenemosaic.job import JobSpec
 from scenemosaic.places import Place, StorePlace, manifest_at, place_at
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.roots import holds_password, parse_root
 from tasks import credentials as _resolvers  # noqa: F401  # a block's credentials are found by it
 from tasks.loading import load

@@ -11,7 +11,7 @@ from flows.process import process_scene
 from flows.redact import public_manifest, public_source
 from flows.session import ACTIVE, Session
 from flows.tagged import tagged
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.repair.sources import options_of
 
 

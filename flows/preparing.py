@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from flows.redact import public_manifest
 from scenemosaic import job, keys
-from scenemosaic.commit import retrying
+from scenemosaic.auditing.trail import Trace
+from scenemosaic.committing.commit import retrying
 from scenemosaic.errors import IncompleteError
 from scenemosaic.job import JobSpec, Run
 from scenemosaic.session import open_session
-from scenemosaic.trail import Trace
 
 
 def prepare_job(spec: JobSpec, run: Run, say: Callable[[str], None]) -> Trace:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from prefect.artifacts import create_image_artifact
 
 from scenemosaic import keys
-from scenemosaic.commit import retrying
-from scenemosaic.grid import ceil_div
+from scenemosaic.committing.commit import retrying
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.job import JobSpec
 from scenemosaic.publishing.png import png
 from scenemosaic.session import open_session

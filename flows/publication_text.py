@@ -1,9 +1,9 @@
 """What a publication came to, as JSON, as text, and as a table."""
 
 from flows.report import error_json
+from scenemosaic.committing.mutable import STORM, SUPERSEDED
 from scenemosaic.ledger.rules import Blocked, Exhausted
 from scenemosaic.ledger.text import reservation_json, spell_time
-from scenemosaic.mutable import STORM, SUPERSEDED
 from scenemosaic.publishing.publication import Publication
 
 

@@ -37,7 +37,7 @@ from flows.session import Session, Silent
 from flows.showing import optional
 from flows.states import error_state, final_state
 from scenemosaic import job
-from scenemosaic.audit import Record
+from scenemosaic.auditing.audit import Record
 from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.places import Place

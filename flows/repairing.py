@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 from flows import batches
 from flows.clusters import collect, pool_of
 from flows.limits import Limits
-from scenemosaic.audit import Record
+from scenemosaic.auditing.audit import Record
 from scenemosaic.job import Run
 from scenemosaic.repair.engine import RepairBatch, Survey, WindowRepair
 from tasks.repair_windows import repair_windows

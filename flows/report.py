@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from scenemosaic.committing.metrics import REFUSALS
+from scenemosaic.committing.outcome import COUNTERS, OF_WINDOWS, Outcome
 from scenemosaic.errors import ConflictError, SceneMosaicError
-from scenemosaic.metrics import REFUSALS
-from scenemosaic.outcome import COUNTERS, OF_WINDOWS, Outcome
 from scenemosaic.words import counted
 
 if TYPE_CHECKING:

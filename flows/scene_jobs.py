@@ -7,7 +7,7 @@ from flows.places import planned
 from scenemosaic.discovery.found import Found
 from scenemosaic.job import JobSpec
 from scenemosaic.places import Place
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Final, Protocol
 
 from flows.own_cluster import OwnCluster
 from flows.report import ProcessReport
+from scenemosaic.auditing.trail import Trace
 from scenemosaic.job import JobSpec, WindowOutcome
-from scenemosaic.trail import Trace
 
 
 class Observer(Protocol):

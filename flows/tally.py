@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from flows.report import ProcessReport, Stage
 from flows.session import Observer
-from scenemosaic.audit import Record
+from scenemosaic.auditing.audit import Record
+from scenemosaic.auditing.trail import Trace
 from scenemosaic.errors import IncompleteError, SceneMosaicError
 from scenemosaic.gaps import GapReport
 from scenemosaic.job import MosaicResult, WindowOutcome
-from scenemosaic.trail import Trace
 from scenemosaic.words import counted
 
 NAMED = 8

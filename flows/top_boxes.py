@@ -17,7 +17,7 @@ from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import Run
 from scenemosaic.mosaic.top import Box
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.top_boxes.committing import BoxBatch, missing_boxes
 from scenemosaic.top_boxes.which import largest_bytes
 from tasks.make_top_boxes import make_top_boxes

@@ -5,7 +5,7 @@ from typing import Final
 from flows import alive
 from reference.markdown import code, table
 from reference.scanned import described, spelled
-from scenemosaic.claims import ClaimSettings
+from scenemosaic.claiming.claims import ClaimSettings
 
 # flows and the temporary server tell each other by it; nobody sets it.
 INTERNAL: Final = {"SCENEMOSAIC_TEMPORARY_API_URL"}

@@ -8,8 +8,8 @@ from prefect.events.actions import DoNothing
 from flows.automating import wanted
 from reference.markdown import code, table
 from reference.scanned import described, spelled
-from scenemosaic import metrics
-from scenemosaic.outcome import COUNTERS, OF_WINDOWS, OVER_MARKER, Outcome
+from scenemosaic.committing import metrics
+from scenemosaic.committing.outcome import COUNTERS, OF_WINDOWS, OVER_MARKER, Outcome
 
 EVENTS: Final = {
     "scenemosaic.job.outcomes": "Every scene's run: how often each outcome occurred.",

@@ -12,10 +12,10 @@ from rasterio.errors import RasterioError
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
-from scenemosaic.commit import Committed, retrying
+from scenemosaic.committing.commit import Committed, retrying
 from scenemosaic.errors import Diverged, ForeignObject
-from scenemosaic.grid import Window
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.grid import Window
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.layout import LevelShape

@@ -1,6 +1,6 @@
 """Errors, grouped by what a handler does about them.
 
-A lost race is a value (see :mod:`scenemosaic.commit`), never one of these.
+A lost race is a value (see :mod:`scenemosaic.committing.commit`), never one of these.
 ``kind`` is stable and may be matched on; ``exit_code`` is the command line's.
 """
 

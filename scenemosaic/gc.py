@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scenemosaic import keys
-from scenemosaic.claims import Claim, State, claim_of
+from scenemosaic.claiming.claims import Claim, State, claim_of
+from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import MissingSchema, StoreError
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.retry import Effects, RetryPolicy, retrying
 from scenemosaic.stores.port import Collects, Store, Unfinished
 
 # Where an adapter cannot list what was begun, the store itself ends it.

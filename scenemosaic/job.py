@@ -5,14 +5,17 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenemosaic import audit, gaps, keys
-from scenemosaic.audit import Record
-from scenemosaic.commit import commit_object, retrying
+from scenemosaic import gaps, keys
+from scenemosaic.auditing import audit
+from scenemosaic.auditing.audit import Record
+from scenemosaic.auditing.trail import Trace, trail
+from scenemosaic.committing.commit import commit_object, retrying
 from scenemosaic.errors import MissingSchema, OldSchema
 from scenemosaic.gaps import GapReport
 from scenemosaic.places import Place, place_at
-from scenemosaic.plan import Plan
 from scenemosaic.planning import PlanOptions, survey
+from scenemosaic.plans.plan import Plan
+from scenemosaic.plans.stored_plan import read_plan
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
 from scenemosaic.publishing.item import check_describes, read_item
@@ -21,9 +24,7 @@ from scenemosaic.publishing.published import result, standing
 from scenemosaic.reuse.likeness import asks_for_grid, check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.sources.reading_env import reading_as
-from scenemosaic.stored_plan import read_plan
 from scenemosaic.stores.port import Body, IfAbsent
-from scenemosaic.trail import Trace, trail
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
 
 _log = logging.getLogger(__name__)

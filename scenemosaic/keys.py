@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from scenemosaic.errors import InputError
-from scenemosaic.grid import window_name
+from scenemosaic.grids.grid import window_name
 
 TIFF_CONTENT_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 WINDOWS_PER_SHARD = 8192

@@ -21,8 +21,8 @@ from rasterio.enums import ColorInterp, Resampling
 from rasterio.io import DatasetWriter, MemoryFile
 from rasterio.session import DummySession
 
-from scenemosaic.grid import ceil_div
-from scenemosaic.recipe_rules import REACH_PX
+from scenemosaic.grids.grid import ceil_div
+from scenemosaic.recipes.recipe_rules import REACH_PX
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]

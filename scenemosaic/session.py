@@ -8,17 +8,17 @@ from functools import partial
 
 from scenemosaic import keys
 from scenemosaic.access import ENVIRONMENT, Access
-from scenemosaic.claims import Claims, ClaimSettings, settings_from
-from scenemosaic.commit import Effects, RetryPolicy, retrying, system_effects
-from scenemosaic.history import Looks
+from scenemosaic.claiming.claims import Claims, ClaimSettings, settings_from
+from scenemosaic.committing.commit import Effects, RetryPolicy, retrying, system_effects
+from scenemosaic.committing.history import Looks
+from scenemosaic.committing.retry import now_utc
+from scenemosaic.committing.witness import Witness
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.places import ManifestPlace, Place, StorePlace
-from scenemosaic.plan import Plan
-from scenemosaic.retry import now_utc
+from scenemosaic.plans.plan import Plan
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
-from scenemosaic.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Run:
     """One run of a job: its ID is part of every write-id, ``written_by`` stands in the rows.
 
     ``operator`` is who the audit log says had it done. With ``strict_history`` a key that
-    once held something is refused before it is written (:mod:`scenemosaic.history`).
+    once held something is refused before it is written (:mod:`scenemosaic.committing.history`).
     """
 
     run_id: str

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
-from scenemosaic.history import Looks
-from scenemosaic.retry import Effects, RetryPolicy, now_utc, system_effects
+from scenemosaic.committing.history import Looks
+from scenemosaic.committing.retry import Effects, RetryPolicy, now_utc, system_effects
+from scenemosaic.committing.witness import Witness
 from scenemosaic.stores.port import Store
-from scenemosaic.witness import Witness
 
 
 class AnySession(Protocol):

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from isal import isal_zlib
 
-from scenemosaic.grid import Window, ceil_div
+from scenemosaic.grids.grid import Window, ceil_div
 from scenemosaic.levels import Kernel, pyramid
-from scenemosaic.recipe import FIRST_ENCODING, Recipe
-from scenemosaic.seed import tile_recipes
+from scenemosaic.recipes.recipe import FIRST_ENCODING, Recipe
+from scenemosaic.recipes.seed import tile_recipes
 from scenemosaic.tiff import codec, deflate, gdal_codec
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
 from scenemosaic.tiff.runs import Packed, Run, Sizes, join, pack

@@ -8,22 +8,23 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from scenemosaic import keys
-from scenemosaic.audit import Record
-from scenemosaic.commit import COUNTERS, Committed, Outcome, commit_object, commit_row
+from scenemosaic.auditing.audit import Record
+from scenemosaic.auditing.trail import trail
+from scenemosaic.committing.commit import COUNTERS, Committed, Outcome, commit_object, commit_row
+from scenemosaic.committing.metrics import count_outcomes
+from scenemosaic.committing.outcome import OF_WINDOWS
 from scenemosaic.compositing.composite import composite
 from scenemosaic.compositing.described import merged_template
 from scenemosaic.divergence import adopt
 from scenemosaic.errors import SourceReadError
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
+from scenemosaic.machine.memory import reuse_large_buffers
+from scenemosaic.machine.software import software_versions
 from scenemosaic.manifests.port import Row
-from scenemosaic.memory import reuse_large_buffers
-from scenemosaic.metrics import count_outcomes
-from scenemosaic.outcome import OF_WINDOWS
-from scenemosaic.pin import Pin
-from scenemosaic.recipe import Recipe
+from scenemosaic.plans.pin import Pin
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.reuse.copying import copy_tile
 from scenemosaic.session import JobSpec, Run, Session, open_session
-from scenemosaic.software import software_versions
 from scenemosaic.sources.computed_bands import described_metadata, read_computed
 from scenemosaic.sources.pins import verify_pin
 from scenemosaic.sources.rasters import apply_metadata
@@ -32,7 +33,6 @@ from scenemosaic.stores.port import Body, IfAbsent, ObjectInfo
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile, read_box
-from scenemosaic.trail import trail
 
 _log = logging.getLogger(__name__)
 _MAX_PACKED = 60_000

@@ -7,7 +7,7 @@ from prefect.context import TaskRunContext
 
 from scenemosaic import job
 from scenemosaic.job import BatchResult, JobSpec, Run, WindowOutcome
-from scenemosaic.one_thread import one_thread_each
+from scenemosaic.machine.one_thread import one_thread_each
 from scenemosaic.resuming import resume_windows
 from tasks import credentials as _resolvers  # noqa: F401  # a worker process finds them by it
 from tasks import policy

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from scenemosaic.one_thread import one_thread_each
+from scenemosaic.machine.one_thread import one_thread_each
 
 
 def dask_setup(worker: object) -> None:

@@ -3,8 +3,8 @@
 from prefect import task
 
 from scenemosaic.job import JobSpec, Run
+from scenemosaic.machine.one_thread import one_thread_each
 from scenemosaic.mosaic.top import Box
-from scenemosaic.one_thread import one_thread_each
 from scenemosaic.top_boxes.committing import BoxBatch, make_boxes
 from tasks import credentials as _resolvers  # noqa: F401  # a worker process finds them by it
 from tasks import policy

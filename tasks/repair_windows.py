@@ -5,7 +5,7 @@ from collections.abc import Callable
 from prefect import task
 
 from scenemosaic.job import JobSpec, Run
-from scenemosaic.one_thread import one_thread_each
+from scenemosaic.machine.one_thread import one_thread_each
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairBatch, WindowRepair
 from tasks import credentials as _resolvers  # noqa: F401  # a worker process finds them by it

@@ -1,4 +1,4 @@
-"""Many runs want to assemble one mosaic: the claim's gate (scenemosaic/gate.py), simulated."""
+"""Many runs want to assemble one mosaic: their claims (scenemosaic/claiming), simulated."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from bench.simulation.body import Body, Died
 from bench.simulation.commits import new_write_id
 from bench.simulation.kernel import Process
 from bench.simulation.services import World
-from scenemosaic.gate import POLL_BASE_S, POLL_CAP_S
+from scenemosaic.claiming.gate import POLL_BASE_S, POLL_CAP_S
 
 
 @dataclass

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from scenemosaic.claims import ClaimSettings
+from scenemosaic.claiming.claims import ClaimSettings
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.keys import WINDOWS_PER_SHARD
-from scenemosaic.retry import RetryPolicy
 
 _CLAIM = ClaimSettings()
 _RETRY = RetryPolicy()

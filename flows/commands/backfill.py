@@ -58,7 +58,7 @@ def backfill(verbose: bool, as_json: bool, **given: Any) -> int:
     and stops no other.
     """
     from flows import cli_backfill
-    from scenemosaic.plan import PlanOptions
+    from scenemosaic.plans.plan import PlanOptions
 
     # The asset is chosen where scenes are found.
     names = {field.name for field in fields(PlanOptions)} - {"asset"}

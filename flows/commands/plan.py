@@ -33,7 +33,7 @@ from flows.cli_options import JSON, VERBOSE, console_for, engine_options, recipe
 def plan(**given: Any) -> int:
     """Plan a mosaic and say what it would take. Nothing is written, and no store is asked."""
     from flows import cli_plan
-    from scenemosaic.plan import PlanOptions
+    from scenemosaic.plans.plan import PlanOptions
 
     names = {field.name for field in fields(PlanOptions)}
     options = PlanOptions(**{name: value for name, value in given.items() if name in names})

@@ -15,7 +15,7 @@ from flows.cli_options import JSON, VERBOSE, console_for, process_options
 def process(**given: Any) -> int:
     """Make one mosaic, of one source or several. Safe to repeat, and to run many times at once."""
     from flows import cli_process
-    from scenemosaic.plan import PlanOptions
+    from scenemosaic.plans.plan import PlanOptions
 
     names = {field.name for field in fields(PlanOptions)}
     options = PlanOptions(**{name: value for name, value in given.items() if name in names})

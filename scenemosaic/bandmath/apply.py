@@ -17,7 +17,7 @@ from scenemosaic.bandmath.program import Program, same_nodata
 from scenemosaic.bandmath.tree import Node, bands_of
 from scenemosaic.canonical import Number
 from scenemosaic.errors import ComputationError
-from scenemosaic.recipe_rules import is_integer
+from scenemosaic.recipes.recipe_rules import is_integer
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]

@@ -15,10 +15,10 @@ from scenemosaic.compositing.merge import Merge
 from scenemosaic.compositing.methods import method_of
 from scenemosaic.compositing.placing import Placement, placements
 from scenemosaic.errors import ComputationError, InputError
-from scenemosaic.grid import Window
-from scenemosaic.plan import Plan
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES, is_integer
+from scenemosaic.grids.grid import Window
+from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES, is_integer
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from scenemosaic.compositing.merge import Shared
 from scenemosaic.errors import InputError
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.sources.metadata import SourceMetadata, apply_metadata
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import make_template

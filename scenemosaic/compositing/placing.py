@@ -20,7 +20,7 @@ from scenemosaic.compositing.points import (
     to_pixels,
     turn_of,
 )
-from scenemosaic.grid import Affine6, Grid
+from scenemosaic.grids.grid import Affine6, Grid
 
 # How far, in pixels, a source may lie off the grid and still be copied.
 ALIGNED_PX: Final = 1e-3

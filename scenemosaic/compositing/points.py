@@ -14,7 +14,7 @@ from rasterio.session import DummySession
 from rasterio.warp import transform
 
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Affine6
+from scenemosaic.grids.grid import Affine6
 
 Floats = npt.NDArray[np.float64]
 Points = tuple[Floats, Floats]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from scenemosaic.item_facts import ItemFacts
+from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.sources.locations import public_uri
 
 MOST_SOURCE_CHARS: Final = 2000

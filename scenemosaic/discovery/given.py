@@ -6,7 +6,7 @@ from typing import Final
 
 from scenemosaic.discovery.selection import Selection, find
 from scenemosaic.errors import InputError
-from scenemosaic.item_facts import ItemFacts
+from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.sources.locations import canonical_location, is_http, is_stac, public_uri
 
 _MOST_ITEMS: Final = 1000

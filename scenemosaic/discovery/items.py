@@ -13,7 +13,7 @@ from pystac_client.exceptions import APIError
 
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
 from scenemosaic.errors import InputError
-from scenemosaic.item_facts import ItemFacts
+from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.sources.locations import canonical_location, is_local
 
 _RASTERS: Final = ("image/tiff", "image/jp2", "image/vnd.stac.geotiff")

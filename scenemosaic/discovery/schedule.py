@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scenemosaic import keys
-from scenemosaic.commit import Effects, RetryPolicy, system_effects
+from scenemosaic.committing.commit import Effects, RetryPolicy, system_effects
+from scenemosaic.committing.mutable import PATIENCE, Changed, Mutable
 from scenemosaic.discovery.cursor import MAX_CURSOR_BYTES, Cursor, load
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
-from scenemosaic.mutable import PATIENCE, Changed, Mutable
 from scenemosaic.stores.port import Store
 
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.top_boxes.which import box_levels, largest_bytes
 
 # Python, Prefect, boto3, NumPy and GDAL, with what it keeps of a source: 165 MB were measured.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from scenemosaic.explain.memory import pixel_bytes
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.mosaic.block_order import is_cheap
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.s3_parts import (
     COPYING,
     GATHER_BYTES,

@@ -10,12 +10,12 @@ from typing import Final
 
 from scenemosaic import keys
 from scenemosaic.explain.mosaic_parts import Parts, mosaic_parts
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
+from scenemosaic.machine.software import software_versions
 from scenemosaic.manifests.packing import size_bytes
 from scenemosaic.manifests.port import Row
-from scenemosaic.plan import Plan
-from scenemosaic.recipe import Recipe
-from scenemosaic.software import software_versions
+from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tile import window_shapes
 from scenemosaic.top_boxes.which import top_boxes
 

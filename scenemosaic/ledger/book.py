@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from scenemosaic import keys
-from scenemosaic.commit import Effects, RetryPolicy, system_effects
+from scenemosaic.committing.commit import Effects, RetryPolicy, system_effects
+from scenemosaic.committing.mutable import PATIENCE, Changed, Mutable
 from scenemosaic.errors import InputError, LedgerLost, StoreError
 from scenemosaic.ledger import rules
 from scenemosaic.ledger.days import zone_of
@@ -21,7 +22,6 @@ from scenemosaic.ledger.state import (
     in_utc,
 )
 from scenemosaic.ledger.text import MAX_BYTES, dump, load
-from scenemosaic.mutable import PATIENCE, Changed, Mutable
 from scenemosaic.stores.port import Store
 
 A = TypeVar("A")

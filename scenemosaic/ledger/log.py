@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from scenemosaic import keys
+from scenemosaic.auditing.trail import tell, trail
 from scenemosaic.session import Run
 from scenemosaic.store_session import AnySession
-from scenemosaic.trail import tell, trail
 
 S = TypeVar("S", bound=AnySession)
 

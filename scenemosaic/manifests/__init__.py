@@ -3,8 +3,8 @@
 import os
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
-from scenemosaic.deadlines import deadlines_from
 from scenemosaic.manifests.port import Manifest
+from scenemosaic.waiting.deadlines import deadlines_from
 
 
 def open_manifest(url: str, access: Access = ENVIRONMENT) -> Manifest:

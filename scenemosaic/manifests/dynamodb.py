@@ -9,9 +9,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from scenemosaic.access import ENVIRONMENT, Access
-from scenemosaic.deadlines import Deadlines, within
 from scenemosaic.errors import MissingSchema, TransientStoreError
 from scenemosaic.keys import check_probe_partition
+from scenemosaic.machine.parallel import in_parallel
+from scenemosaic.machine.read_ahead import in_turn
 from scenemosaic.manifests.dynamodb_client import open_client
 from scenemosaic.manifests.dynamodb_conditions import MOST_TIMES, absent, at_revision
 from scenemosaic.manifests.dynamodb_errors import SDK_ERRORS, Refused, classify, is_throttled
@@ -19,8 +20,7 @@ from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of, table_re
 from scenemosaic.manifests.packing import PARTITION, fitted
 from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
 from scenemosaic.manifests.write_units import Pace, units_of
-from scenemosaic.parallel import in_parallel
-from scenemosaic.read_ahead import in_turn
+from scenemosaic.waiting.deadlines import Deadlines, within
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

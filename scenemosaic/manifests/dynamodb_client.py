@@ -6,8 +6,8 @@ import boto3
 from botocore.config import Config
 
 from scenemosaic.access import Access, credentials_of
-from scenemosaic.boto_deadlines import timed_client
-from scenemosaic.deadlines import Deadlines
+from scenemosaic.waiting.boto_deadlines import timed_client
+from scenemosaic.waiting.deadlines import Deadlines
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -17,7 +17,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from scenemosaic.errors import MissingSchema, PermanentStoreError, StoreError, TransientStoreError
-from scenemosaic.retry_after import retry_after_s
+from scenemosaic.waiting.retry_after import retry_after_s
 
 # ResponseParserError is no BotoCoreError.
 SDK_ERRORS = (ClientError, BotoCoreError, ResponseParserError)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import psycopg
 import sqlalchemy as sa
 
-from scenemosaic.deadlines import call_s_from
+from scenemosaic.waiting.deadlines import call_s_from
 
 T = TypeVar("T")
 # At rest a process holds at most the first number open; a burst of threads, both together.

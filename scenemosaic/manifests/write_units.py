@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.manifests.packing import size_bytes
 from scenemosaic.manifests.port import Row
 

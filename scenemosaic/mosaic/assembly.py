@@ -9,17 +9,17 @@ from typing import Final
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.keys import MOSAIC_ROW
+from scenemosaic.machine.memory import reuse_large_buffers
 from scenemosaic.manifests.port import Row
-from scenemosaic.memory import reuse_large_buffers
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.picture import Picture
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
 from scenemosaic.mosaic.reaching import reaching_levels
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
 from scenemosaic.mosaic.top import AT_ONCE, TopMaker
-from scenemosaic.plan import Plan
-from scenemosaic.recipe import Recipe
-from scenemosaic.seed import tile_recipes
+from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.seed import tile_recipes
 from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.layout import Template
 from scenemosaic.top_boxes.stored import NO_BOXES, StandingBoxes, ready_box

@@ -12,10 +12,10 @@ from typing import Final
 from isal import isal_zlib
 
 from scenemosaic.errors import IncompleteError
+from scenemosaic.machine.software import LOSSY_CODEC
 from scenemosaic.mosaic.stitch import StoredTile
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import LOSSY
-from scenemosaic.software import LOSSY_CODEC
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import LOSSY
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.words import some

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scenemosaic.grid import Tiling
+from scenemosaic.grids.grid import Tiling
 from scenemosaic.mosaic.pieces import Mask, Pixels
 from scenemosaic.publishing.preview import MAX_SIDE_PX, preview_png
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tiff.layout import Template
 
 # The pixels of a whole level of the tiles' own, and their mask.

@@ -13,8 +13,8 @@ from isal import isal_zlib
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
-from scenemosaic.grid import ceil_div
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.grid import ceil_div
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Segment
 from scenemosaic.tiff import decode
 from scenemosaic.tiff.ifd import BadTiff

@@ -10,13 +10,13 @@ from functools import partial
 
 import numpy as np
 
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.levels import halve
+from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.mosaic.pieces import Mask, Piece, PieceLevel, Pixels, read_pieces
 from scenemosaic.mosaic.top import AT_ONCE, Box, Made, TopMaker
-from scenemosaic.parallel import in_parallel
-from scenemosaic.recipe_rules import LOSSY
-from scenemosaic.seed import exact_recipe
+from scenemosaic.recipes.recipe_rules import LOSSY
+from scenemosaic.recipes.seed import exact_recipe
 from scenemosaic.tile import level_shape
 
 _Span = tuple[int, int]

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.parallel import in_parallel
-from scenemosaic.recipe import Recipe
+from scenemosaic.machine.parallel import in_parallel
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tiff.block_check import Decoder, Undecodable
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.structure import (

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grid import Window, ceil_div
+from scenemosaic.grids.grid import Window, ceil_div
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.block_order import stored_order
 from scenemosaic.mosaic.pieces import Piece, PieceLevel
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import Copying, CopyRun, Literal, Segment
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Placed, Template, plan_file

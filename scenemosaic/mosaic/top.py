@@ -1,6 +1,6 @@
 """The levels above the tiles' own: computed from their seeds, in bounded memory.
 
-In jobs without seeds (:mod:`scenemosaic.seed`) they are computed from the tiles' smallest
+In jobs without seeds (:mod:`scenemosaic.recipes.seed`) they are computed from the tiles' smallest
 level. The runs are the leaves of a tree: four boxes make one of the next level. A box is
 computed once the boxes below it are there, and then these are dropped, so no level is ever
 whole in memory and none is decoded again. Boxes are computed side by side, a few at a time.
@@ -25,8 +25,8 @@ from scenemosaic.mosaic.pieces import (
     Scratch,
     read_pieces,
 )
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.stores.port import CopyRun
 from scenemosaic.tiff.deflate import cheapest
 from scenemosaic.tiff.layout import LevelShape, Placed, Template

@@ -1,6 +1,6 @@
 """Planning: sources and options become a plan, or are refused by name."""
 
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning.survey import PlannedScene, plan_scene, survey
+from scenemosaic.plans.plan import PlanOptions
 
 __all__ = ["PlanOptions", "PlannedScene", "plan_scene", "survey"]

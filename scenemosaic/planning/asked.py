@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions, check_collection, check_title, utc_datetime
 from scenemosaic.planning.computed import check_computed
 from scenemosaic.planning.merging import check_merge_options
-from scenemosaic.recipe_rules import (
+from scenemosaic.plans.plan import PlanOptions, check_collection, check_title, utc_datetime
+from scenemosaic.recipes.recipe_rules import (
     EFFORTS,
     LEVELS,
     LOSSY,
@@ -15,10 +15,10 @@ from scenemosaic.recipe_rules import (
     check_effort,
     check_level,
 )
-from scenemosaic.window_choice import BLOCKS
+from scenemosaic.recipes.window_choice import BLOCKS
 
 _LEAST_BLOCK_PX = 16
-# Half of a block has to be a block, too: see scenemosaic.seed.
+# Half of a block has to be a block, too: see scenemosaic.recipes.seed.
 _LEAST_LOSSY_BLOCK_PX = 32
 
 

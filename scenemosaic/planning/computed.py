@@ -7,10 +7,10 @@ from scenemosaic.bandmath.described import described, source_bands
 from scenemosaic.bandmath.program import same_nodata
 from scenemosaic.canonical import Number
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning.header import Header
 from scenemosaic.planning.nodata_choice import chosen_nodata
-from scenemosaic.recipe_rules import ITEM_SIZES, check_choice, is_complex
+from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES, check_choice, is_complex
 
 REALS = tuple(dtype for dtype in ITEM_SIZES if not is_complex(dtype))
 

@@ -2,11 +2,11 @@
 
 from scenemosaic.compositing.merge import Merge
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
-from scenemosaic.plan import PlanOptions
+from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.header import Header
-from scenemosaic.recipe import ENCODING, Recipe
-from scenemosaic.recipe_rules import (
+from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.recipes.recipe import ENCODING, Recipe
+from scenemosaic.recipes.recipe_rules import (
     CATEGORICAL,
     ITEM_SIZES,
     LOSSY,
@@ -14,7 +14,7 @@ from scenemosaic.recipe_rules import (
     default_predictor,
     is_complex,
 )
-from scenemosaic.window_choice import choose_block, choose_window
+from scenemosaic.recipes.window_choice import choose_block, choose_window
 from scenemosaic.words import counted
 
 _COLOURS = ("red", "green", "blue")

@@ -9,7 +9,7 @@ import numpy as np
 from scenemosaic.compositing.placing import extent, is_torn
 from scenemosaic.compositing.points import turn_of
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
+from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.images import Named
 from scenemosaic.planning.lattice import Lattice, shown_crs
 from scenemosaic.planning.looked import named

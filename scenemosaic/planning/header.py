@@ -7,9 +7,9 @@ from rasterio.io import DatasetReader
 
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.canonical import Number
-from scenemosaic.crs_text import normal_wkt
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
+from scenemosaic.grids.crs_text import normal_wkt
+from scenemosaic.grids.grid import Grid
 from scenemosaic.sources.byte_ranges import range_reader
 from scenemosaic.sources.header_checks import check_header, odd_bits
 from scenemosaic.sources.jp2_structure import check_jp2

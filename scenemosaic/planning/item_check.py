@@ -4,8 +4,8 @@ import hashlib
 from typing import Final
 
 from scenemosaic.errors import InputError
-from scenemosaic.item_facts import ItemFacts
-from scenemosaic.pin import Pin
+from scenemosaic.plans.item_facts import ItemFacts
+from scenemosaic.plans.pin import Pin
 from scenemosaic.sources.byte_ranges import range_reader
 
 # A source on a server that is no larger than this is read whole, to prove its checksum.

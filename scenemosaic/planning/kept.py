@@ -9,9 +9,9 @@ from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
 from scenemosaic.compositing.points import same_crs
-from scenemosaic.crs_text import code_or_wkt, normal_wkt
 from scenemosaic.errors import InputError
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.crs_text import code_or_wkt, normal_wkt
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.sources.locations import is_local
 from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, differences, metadata_of
 from scenemosaic.tiff.structure import MAX_TAGS_BYTES

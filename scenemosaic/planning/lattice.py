@@ -9,10 +9,10 @@ from rasterio.crs import CRS
 
 from scenemosaic.compositing.placing import aligned_offset, diagonal
 from scenemosaic.compositing.points import same_crs
-from scenemosaic.crs_text import code_or_wkt, normal_wkt, wkt_of
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Affine6, Grid
-from scenemosaic.plan import PlanOptions
+from scenemosaic.grids.crs_text import code_or_wkt, normal_wkt, wkt_of
+from scenemosaic.grids.grid import Affine6, Grid
+from scenemosaic.plans.plan import PlanOptions
 
 _DIGITS: Final = 5
 

@@ -6,12 +6,12 @@ from typing import TypeVar
 
 from scenemosaic.discovery.given import Given
 from scenemosaic.errors import InputError, SourceReadError
-from scenemosaic.pin import Pin
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning.computed import computed
 from scenemosaic.planning.header import Header, read_header
 from scenemosaic.planning.item_check import check_facts
 from scenemosaic.planning.kept import side_files
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.locations import public_uri
 from scenemosaic.sources.pins import Pinned, pin_source, verify_pin
 from scenemosaic.sources.scene_time import scene_time

@@ -13,13 +13,13 @@ from scenemosaic.compositing.described import shared_of
 from scenemosaic.compositing.merge import METHODS, ORDERED, WARPS, Merge
 from scenemosaic.compositing.placing import Placement, extent, placements
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
-from scenemosaic.plan import PlanOptions
+from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.header import Header
 from scenemosaic.planning.images import Named, check_together, computed_of, shared_metadata
 from scenemosaic.planning.looked import named
 from scenemosaic.planning.target import check_grid_options
-from scenemosaic.recipe_rules import LOSSY, check_choice, is_complex
+from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.recipes.recipe_rules import LOSSY, check_choice, is_complex
 
 MAX_SOURCES: Final = 65535
 _AVERAGING: Final = ("mean", "median")

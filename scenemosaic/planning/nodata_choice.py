@@ -9,7 +9,7 @@ from scenemosaic.bandmath.described import source_bands
 from scenemosaic.canonical import Number
 from scenemosaic.errors import InputError
 from scenemosaic.planning.header import Header
-from scenemosaic.recipe_rules import check_nodata, is_integer
+from scenemosaic.recipes.recipe_rules import check_nodata, is_integer
 from scenemosaic.sources.nodata import exact_nodata
 
 

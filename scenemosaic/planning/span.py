@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from scenemosaic.plan import UNKNOWN_TIME
+from scenemosaic.plans.plan import UNKNOWN_TIME
 
 Taken = tuple[str | None, str]
 

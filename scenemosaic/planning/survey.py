@@ -10,10 +10,8 @@ from scenemosaic.canonical import encode
 from scenemosaic.compositing.points import same_crs
 from scenemosaic.discovery.given import given_sources
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
-from scenemosaic.parallel import in_parallel
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan, PlanOptions
+from scenemosaic.grids.grid import Grid
+from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.planning.asked import check_options
 from scenemosaic.planning.decide import decide
 from scenemosaic.planning.images import Named
@@ -26,6 +24,8 @@ from scenemosaic.planning.merging import (
 )
 from scenemosaic.planning.span import span_of
 from scenemosaic.planning.target import target_grid
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan, PlanOptions
 from scenemosaic.sources.header_checks import STRIPS
 from scenemosaic.words import counted
 

@@ -6,14 +6,14 @@ from typing import Final
 
 from scenemosaic.compositing.points import shifted
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
-from scenemosaic.plan import PlanOptions
+from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.extents import Extent, asked_extent, extent_around, spelled
 from scenemosaic.planning.images import Named
 from scenemosaic.planning.kept import check_crs
 from scenemosaic.planning.lattice import Lattice, asked_crs, is_positive, lattice_of
 from scenemosaic.planning.looked import named
-from scenemosaic.recipe_rules import MAX_SIZE_PX
+from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.recipes.recipe_rules import MAX_SIZE_PX
 
 # What lies this near to a line of the lattice, in pixels, lies on it.
 _NEAR: Final = 1e-6

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from scenemosaic import keys
+from scenemosaic.committing.retry import retrying
 from scenemosaic.errors import MissingCapability, SceneMosaicError
 from scenemosaic.manifests.port import ProbeRows
 from scenemosaic.preflight.ground import Ground
 from scenemosaic.preflight.objects import Objects
 from scenemosaic.preflight.report import Cleanup, Made
 from scenemosaic.preflight.rows import Rows
-from scenemosaic.retry import retrying
 from scenemosaic.stores.port import Probes, Probing, Version
 
 T = TypeVar("T")

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from scenemosaic.committing.metrics import count_refusal
+from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy
 from scenemosaic.errors import TransientStoreError
-from scenemosaic.metrics import count_refusal
 from scenemosaic.preflight.races import Attempt, Judgement, Racers, judge
 from scenemosaic.preflight.report import Finding, Subject, Verdict
-from scenemosaic.retry import Effects, Pacer, RetryPolicy
 from scenemosaic.stores.port import Answer
 
 Write = Callable[[str], Answer]

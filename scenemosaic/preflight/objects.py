@@ -4,11 +4,11 @@ import hashlib
 from dataclasses import dataclass, field
 
 from scenemosaic import keys
-from scenemosaic.commit import Outcome, commit_object
+from scenemosaic.committing.commit import Outcome, commit_object
+from scenemosaic.committing.retry import retrying
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.preflight.ground import Ground, Stored, Write
 from scenemosaic.preflight.report import Finding, Made, Verdict
-from scenemosaic.retry import retrying
 from scenemosaic.stores.port import (
     Answer,
     Body,

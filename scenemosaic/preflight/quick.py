@@ -9,12 +9,12 @@ import hashlib
 import re
 
 from scenemosaic import keys
+from scenemosaic.committing.metrics import count_refusal
+from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.errors import MissingCapability, PreconditionsIgnored, TransientStoreError
 from scenemosaic.manifests.port import Inserted, Manifest, Row, Updated
-from scenemosaic.metrics import count_refusal
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.rows import probe_row
-from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.stores.port import (
     Answer,
     Body,

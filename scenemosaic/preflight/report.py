@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from scenemosaic.committing.metrics import REFUSALS
 from scenemosaic.errors import PermanentStoreError, PreconditionsIgnored, PreconditionsUnproven
-from scenemosaic.metrics import REFUSALS
 
 Subject = Literal["store", "manifest"]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from scenemosaic import keys
+from scenemosaic.committing.retry import retrying
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.manifests.port import (
     Existing,
@@ -16,7 +17,6 @@ from scenemosaic.manifests.port import (
 )
 from scenemosaic.preflight.ground import Ground, Stored, Write
 from scenemosaic.preflight.report import Finding, Verdict
-from scenemosaic.retry import retrying
 from scenemosaic.stores.port import Answer
 
 _ANSWERS: dict[type[Inserted | Existing | Updated | Stale], Answer] = {

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from scenemosaic.committing.retry import retrying
 from scenemosaic.preflight.ground import Stored, Write
 from scenemosaic.preflight.objects import Objects
 from scenemosaic.preflight.report import Finding, Verdict
-from scenemosaic.retry import retrying
 from scenemosaic.stores.port import Answer, IfAbsent, IfMatch, Probes, Probing, Version
 
 _SHARE = 4

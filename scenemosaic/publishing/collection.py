@@ -8,7 +8,7 @@ from typing import Final
 
 from scenemosaic import keys
 from scenemosaic.canonical import encode
-from scenemosaic.mutable import Mutable
+from scenemosaic.committing.mutable import Mutable
 from scenemosaic.publishing.published import head
 from scenemosaic.publishing.stac import STAC_VERSION
 from scenemosaic.session import Run, Session

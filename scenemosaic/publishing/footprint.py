@@ -12,7 +12,7 @@ from rasterio.errors import RasterioError
 from rasterio.session import DummySession
 from rasterio.warp import transform as transform_points
 
-from scenemosaic.grid import Grid
+from scenemosaic.grids.grid import Grid
 
 Point = tuple[float, float]
 Ring = list[Point]

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from scenemosaic import keys
 from scenemosaic.canonical import decode
-from scenemosaic.commit import is_ours, retrying
+from scenemosaic.committing.commit import is_ours, retrying
 from scenemosaic.errors import ForeignObject, IncompleteError, InputError
-from scenemosaic.plan import Plan
+from scenemosaic.plans.plan import Plan
 from scenemosaic.publishing.stac import href, recipe_sha256
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.stores.port import ObjectInfo

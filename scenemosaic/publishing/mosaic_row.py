@@ -3,14 +3,14 @@
 from typing import Final
 
 from scenemosaic import keys
-from scenemosaic.commit import commit_row
+from scenemosaic.committing.commit import commit_row
+from scenemosaic.committing.row_swap import swap_row
 from scenemosaic.errors import Superseded
+from scenemosaic.machine.software import software_versions
 from scenemosaic.manifests.port import Inserted, Row, Updated
 from scenemosaic.publishing.item import read_item
 from scenemosaic.publishing.published import describes, mosaic_row
-from scenemosaic.row_swap import swap_row
 from scenemosaic.session import JobSpec, Run, Session
-from scenemosaic.software import software_versions
 from scenemosaic.stores.port import ObjectInfo
 
 _TURNS: Final = 16

@@ -7,11 +7,11 @@ read first, then the ledger is asked once more, and the write matches what was r
 from dataclasses import dataclass
 
 from scenemosaic import keys
+from scenemosaic.committing.mutable import Changed, Mutable
 from scenemosaic.errors import LeaseCleared
 from scenemosaic.ledger import words
 from scenemosaic.ledger.book import Book
 from scenemosaic.ledger.state import State
-from scenemosaic.mutable import Changed, Mutable
 from scenemosaic.publishing import latest
 from scenemosaic.publishing.latest import Latest, Target
 from scenemosaic.stores.port import Store

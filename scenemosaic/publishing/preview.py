@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenemosaic.canonical import Number
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.publishing.png import png
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import alpha_band

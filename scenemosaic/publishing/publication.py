@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from scenemosaic.committing.mutable import Changed
 from scenemosaic.errors import (
     ConflictError,
     LeaseCleared,
@@ -23,7 +24,6 @@ from scenemosaic.ledger.book import Book, Wanted, open_book
 from scenemosaic.ledger.log import recorded
 from scenemosaic.ledger.rules import Answer, Blocked, Ended, Exhausted, NotActive, Reserved
 from scenemosaic.ledger.state import Entry, Published
-from scenemosaic.mutable import Changed
 from scenemosaic.publishing.inspection import inspect
 from scenemosaic.publishing.latest import Latest, Target
 from scenemosaic.publishing.pointer import Pointer

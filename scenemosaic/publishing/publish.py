@@ -9,16 +9,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from scenemosaic import gate, keys, uploads
-from scenemosaic.claims import ClaimName
-from scenemosaic.commit import Outcome, retrying
+from scenemosaic import keys
+from scenemosaic.auditing.trail import trail
+from scenemosaic.claiming import gate
+from scenemosaic.claiming.claims import ClaimName
+from scenemosaic.claiming.held import Held
+from scenemosaic.committing import uploads
+from scenemosaic.committing.commit import Outcome, retrying
 from scenemosaic.errors import Superseded
-from scenemosaic.held import Held
-from scenemosaic.memory import give_back
+from scenemosaic.machine.memory import give_back
+from scenemosaic.machine.parallel import beside
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
-from scenemosaic.parallel import beside
 from scenemosaic.publishing.band_facts import HeaderFacts, header_facts
 from scenemosaic.publishing.collection import ensure_collection
 from scenemosaic.publishing.item import Item, read_item, read_item_to_move
@@ -41,7 +44,6 @@ from scenemosaic.stores.port import (
 )
 from scenemosaic.top_boxes.standing import standing_boxes, with_boxes
 from scenemosaic.top_boxes.stored import StandingBoxes
-from scenemosaic.trail import trail
 
 __all__ = ["MosaicResult", "Progress", "assemble", "result"]
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scenemosaic import keys
-from scenemosaic.commit import Committed, Outcome, is_ours, retrying
+from scenemosaic.auditing.trail import Trace
+from scenemosaic.committing.commit import Committed, Outcome, is_ours, retrying
 from scenemosaic.errors import ForeignObject
 from scenemosaic.manifests.port import Row
 from scenemosaic.publishing.item import Item
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import ObjectInfo
-from scenemosaic.trail import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from scenemosaic import keys, uploads
-from scenemosaic.commit import Committed, commit_composed
+from scenemosaic import keys
+from scenemosaic.claiming.held import Held
+from scenemosaic.committing import uploads
+from scenemosaic.committing.commit import Committed, commit_composed
 from scenemosaic.errors import ForeignObject
-from scenemosaic.held import Held
 from scenemosaic.mosaic.stitch import Stitched
 from scenemosaic.publishing.published import mosaic_name, standing
 from scenemosaic.publishing.staging import in_few_pieces

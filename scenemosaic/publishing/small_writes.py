@@ -2,7 +2,7 @@
 
 import hashlib
 
-from scenemosaic.commit import Committed, commit_object
+from scenemosaic.committing.commit import Committed, commit_object
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import Body, Condition, IfMatch
 

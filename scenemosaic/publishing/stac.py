@@ -9,8 +9,8 @@ from rasterio.errors import CRSError
 
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.canonical import encode, spell_number
-from scenemosaic.crs_text import code_or_wkt
-from scenemosaic.grid import Grid
+from scenemosaic.grids.crs_text import code_or_wkt
+from scenemosaic.grids.grid import Grid
 from scenemosaic.keys import (
     MOSAIC_FILE,
     PREVIEW_FILE,
@@ -18,12 +18,12 @@ from scenemosaic.keys import (
     collection_href,
     revision_path,
 )
-from scenemosaic.plan import Plan
+from scenemosaic.machine.software import software_versions
+from scenemosaic.plans.plan import Plan
 from scenemosaic.publishing.band_facts import band_names
 from scenemosaic.publishing.footprint import footprint
 from scenemosaic.publishing.mosaic_facts import MosaicFacts
-from scenemosaic.recipe import Recipe
-from scenemosaic.software import software_versions
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.words import counted
 
 STAC_VERSION: Final = "1.1.0"

@@ -12,7 +12,7 @@ from typing import Final
 from isal import isal_zlib
 
 from scenemosaic import keys
-from scenemosaic.commit import Committed, commit_composed
+from scenemosaic.committing.commit import Committed, commit_composed
 from scenemosaic.errors import ForeignObject
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import CopyRun, IfAbsent, Segment, Stages, Store

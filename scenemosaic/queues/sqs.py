@@ -8,9 +8,9 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
 
+from scenemosaic.committing.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.queues.port import Message
-from scenemosaic.retry import Effects, RetryPolicy, retrying, system_effects
 
 MOST_AT_ONCE: Final = 10
 MOST_WAIT_S: Final = 20

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from scenemosaic.audit import Record
+from scenemosaic.auditing.audit import Record
+from scenemosaic.auditing.trail import trail
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.memory import reuse_large_buffers
+from scenemosaic.machine.memory import reuse_large_buffers
 from scenemosaic.publishing.published import MosaicResult
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.repair.report import RepairReport, verdict
 from scenemosaic.repair.survey import Survey, is_damaged, survey
 from scenemosaic.repair.window import repair_window
 from scenemosaic.session import JobSpec, Run, open_session
-from scenemosaic.trail import trail
 
 __all__ = ["RepairBatch", "RepairReport", "Survey", "WindowRepair", "repair_windows", "survey"]
 

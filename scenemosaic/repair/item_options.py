@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from scenemosaic.canonical import read_number
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 
 # As processing:lineage says it.
 _METHOD: Final = re.compile(r", where they overlap by (\w+)")

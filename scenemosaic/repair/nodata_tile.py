@@ -5,9 +5,9 @@ import numpy as np
 from scenemosaic import keys
 from scenemosaic.compositing.described import merged_template
 from scenemosaic.errors import IncompleteError, InputError
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
 from scenemosaic.mosaic.stitch import stored_tile
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.repair.sources import find_sources
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.sources.pins import verify_pin

@@ -10,9 +10,9 @@ from itertools import product
 from typing import Final
 
 from scenemosaic.canonical import encode, without
-from scenemosaic.plan import Plan, PlanOptions, job_id_of, load_plan
-from scenemosaic.recipe import FIRST_ENCODING, Recipe
-from scenemosaic.recipe_rules import EFFORTS, LEVELS, RESAMPLINGS
+from scenemosaic.plans.plan import Plan, PlanOptions, job_id_of, load_plan
+from scenemosaic.recipes.recipe import FIRST_ENCODING, Recipe
+from scenemosaic.recipes.recipe_rules import EFFORTS, LEVELS, RESAMPLINGS
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import BadTiff, Directory
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from scenemosaic import audit, keys
-from scenemosaic.audit import Record
-from scenemosaic.commit import Committed, Outcome, commit_object, retrying
+from scenemosaic import keys
+from scenemosaic.auditing import audit
+from scenemosaic.auditing.audit import Record
+from scenemosaic.auditing.trail import Trail
+from scenemosaic.committing.commit import Committed, Outcome, commit_object, retrying
 from scenemosaic.errors import ForeignObject, IncompleteError
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
 from scenemosaic.manifests.port import Row
 from scenemosaic.publishing.published import head
-from scenemosaic.recipe_rules import LOSSY
+from scenemosaic.recipes.recipe_rules import LOSSY
 from scenemosaic.repair.outcome import (
     RepairOutcome,
     WindowRepair,
@@ -27,7 +29,6 @@ from scenemosaic.repair.rows import says_the_same, settle_row
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import Body, Condition, IfAbsent, IfMatch, ObjectInfo
 from scenemosaic.tile import EncodedTile
-from scenemosaic.trail import Trail
 from scenemosaic.verification.findings import WindowState
 from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import tile_row

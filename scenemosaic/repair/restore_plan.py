@@ -10,10 +10,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from scenemosaic import job, keys
-from scenemosaic.commit import Outcome, commit_object, retrying
+from scenemosaic.auditing.trail import trail
+from scenemosaic.committing.commit import Outcome, commit_object, retrying
 from scenemosaic.errors import InputError, SourceChanged, Superseded
 from scenemosaic.places import Place
-from scenemosaic.plan import MAX_PLAN_BYTES, Plan, PlanOptions, job_id_of
+from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, PlanOptions, job_id_of
 from scenemosaic.publishing.item import MAX_ITEM_BYTES
 from scenemosaic.repair.item_options import options_of
 from scenemosaic.repair.outcome import describe_object
@@ -23,7 +24,6 @@ from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent, IfMatch, ObjectInfo
 from scenemosaic.tiff.ifd import BadTiff
-from scenemosaic.trail import trail
 
 # Directories come first in our files: those of the largest tile fit.
 _HEADER_BYTES: Final = 8 << 20

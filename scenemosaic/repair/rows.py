@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Final
 
-from scenemosaic.commit import commit_row
+from scenemosaic.committing.commit import commit_row
+from scenemosaic.committing.row_swap import swap_row
+from scenemosaic.machine.software import LOSSY_CODEC
 from scenemosaic.manifests.packing import fitted
 from scenemosaic.manifests.port import Inserted, Row, Updated
 from scenemosaic.publishing.published import head
 from scenemosaic.repair.outcome import same_version
-from scenemosaic.row_swap import swap_row
 from scenemosaic.session import Session
-from scenemosaic.software import LOSSY_CODEC
 from scenemosaic.stores.port import ObjectInfo
 
 _TURNS: Final = 16

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scenemosaic.crs_text import code_or_wkt
 from scenemosaic.errors import InputError, SourceChanged, SourceReadError
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan, PlanOptions
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.crs_text import code_or_wkt
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan, PlanOptions
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.session import JobSpec
 from scenemosaic.sources.locations import canonical_location
 from scenemosaic.sources.pins import check_readable, pin_source, verify_pin

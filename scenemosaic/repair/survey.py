@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from scenemosaic.errors import InputError, SourceChanged
-from scenemosaic.grid import Tiling
+from scenemosaic.grids.grid import Tiling
 from scenemosaic.repair.sources import check_given, located
 from scenemosaic.session import JobSpec, open_session
 from scenemosaic.verification.findings import Finding, Kind

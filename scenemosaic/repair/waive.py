@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from scenemosaic import audit, keys
-from scenemosaic.audit import Record
-from scenemosaic.commit import Outcome, commit_object, commit_row
+from scenemosaic import keys
+from scenemosaic.auditing import audit
+from scenemosaic.auditing.audit import Record
+from scenemosaic.auditing.trail import trail
+from scenemosaic.committing.commit import Outcome, commit_object, commit_row
 from scenemosaic.errors import ConflictError, InputError
 from scenemosaic.manifests.port import Existing, Row
 from scenemosaic.next_step import command
@@ -16,7 +18,6 @@ from scenemosaic.repair.survey import numbers_of
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.tile import EncodedTile
-from scenemosaic.trail import trail
 from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import tile_row
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from rasterio.errors import RasterioError
 
+from scenemosaic.auditing.trail import Trail
 from scenemosaic.divergence import read_tile, same_pixels
 from scenemosaic.errors import ForeignObject, IncompleteError, SourceReadError
 from scenemosaic.repair.nodata_tile import job_template, nodata_tile
@@ -13,7 +14,6 @@ from scenemosaic.repair.replacing import Target
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.tile import EncodedTile
-from scenemosaic.trail import Trail
 from scenemosaic.verification.findings import Kind, WindowState
 from scenemosaic.verification.inspection import inspect_window
 from scenemosaic.verification.rows import row_of

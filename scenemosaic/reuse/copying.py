@@ -8,19 +8,19 @@ from itertools import accumulate
 from isal import isal_zlib
 
 from scenemosaic import keys
-from scenemosaic.commit import Committed, commit_composed
+from scenemosaic.committing.commit import Committed, commit_composed
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
+from scenemosaic.machine.software import LOSSY_CODEC, software_versions
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.stitch import StoredTile, stored_tile
 from scenemosaic.places import Place
-from scenemosaic.plan import Plan
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import LOSSY
+from scenemosaic.plans.plan import Plan
+from scenemosaic.plans.stored_plan import read_plan
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import LOSSY
 from scenemosaic.reuse.likeness import is_same
 from scenemosaic.session import JobSpec, Run, Session
-from scenemosaic.software import LOSSY_CODEC, software_versions
-from scenemosaic.stored_plan import read_plan
 from scenemosaic.stores.port import CopyRun, IfAbsent
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.runs import run_bytes

@@ -7,10 +7,10 @@ from typing import Final
 from scenemosaic.compositing.boxes import Box
 from scenemosaic.compositing.composite import touching
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid, Window
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan, PlanOptions
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.grid import Grid, Window
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan, PlanOptions
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.repair.sources import options_of
 from scenemosaic.tile import read_box
 from scenemosaic.words import some

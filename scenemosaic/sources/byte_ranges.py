@@ -9,11 +9,11 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from urllib3.exceptions import HTTPError
 
-from scenemosaic.deadlines import within
 from scenemosaic.errors import InputError, SourceReadError, TransientStoreError
 from scenemosaic.sources.locations import is_http, is_local, is_s3, public_uri, s3_parts
 from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
 from scenemosaic.sources.web import asked
+from scenemosaic.waiting.deadlines import within
 
 _CHUNK_BYTES: Final = 64 << 10
 _CHUNKS_KEPT: Final = 64

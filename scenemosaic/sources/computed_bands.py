@@ -10,9 +10,9 @@ from scenemosaic.bandmath.apply import apply
 from scenemosaic.bandmath.described import described, source_bands
 from scenemosaic.bandmath.program import Program, Target
 from scenemosaic.errors import ComputationError
-from scenemosaic.grid import Window
-from scenemosaic.pin import Pin
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.grid import Window
+from scenemosaic.plans.pin import Pin
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.sources.locations import public_uri
 from scenemosaic.sources.metadata import SourceMetadata, metadata_of
 from scenemosaic.sources.rasters import of_header, read_metadata, read_window

@@ -12,7 +12,7 @@ from rasterio.enums import Interleaving, MaskFlags
 from rasterio.io import DatasetReader
 
 from scenemosaic.errors import InputError
-from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.sources.metadata import transform_of
 from scenemosaic.sources.tiff_structure import TiffImage
 from scenemosaic.words import counted

@@ -16,7 +16,7 @@ from rasterio.io import DatasetReader, DatasetWriter
 from rasterio.transform import Affine
 
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Affine6
+from scenemosaic.grids.grid import Affine6
 
 Pairs = tuple[tuple[str, str], ...]
 Namespaces = tuple[tuple[str, Pairs], ...]

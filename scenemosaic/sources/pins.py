@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass
 
 from scenemosaic.errors import InputError, SourceReadError
-from scenemosaic.pin import Pin
+from scenemosaic.plans.pin import Pin
 from scenemosaic.sources.locations import is_http, is_local, public_uri
 from scenemosaic.sources.pin_cache import FileState, hash_file, remember, remembered
 from scenemosaic.sources.remote_pins import Facts, head_http, head_s3

@@ -24,11 +24,11 @@ from botocore.exceptions import BotoCoreError
 from rasterio.session import AWSSession, DummySession
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
-from scenemosaic.boto_deadlines import timed_client
-from scenemosaic.deadlines import Deadlines, deadlines_from
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
 from scenemosaic.places import StorePlace
 from scenemosaic.sources.locations import is_s3, vsi_path
+from scenemosaic.waiting.boto_deadlines import timed_client
+from scenemosaic.waiting.deadlines import Deadlines, deadlines_from
 
 CONNECT_TIMEOUT_S: Final = 10
 READ_TIMEOUT_S: Final = 60

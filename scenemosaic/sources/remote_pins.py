@@ -8,12 +8,12 @@ from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage
 from typing import Any, Final
 
-from scenemosaic.deadlines import within
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.sources.locations import public_uri, s3_parts
 from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
 from scenemosaic.sources.s3_errors import S3_ERRORS, is_transient, s3_error, status_of
 from scenemosaic.sources.web import asked
+from scenemosaic.waiting.deadlines import within
 
 _GONE: Final = (404, 410)
 # Signed for GET alone, or no HEAD here at all: one byte by GET says the same.

@@ -15,7 +15,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
-from scenemosaic.retry_after import retry_after_s
+from scenemosaic.waiting.retry_after import retry_after_s
 
 # ResponseParserError is no BotoCoreError; a call that took too long ends by an OSError.
 S3_ERRORS: Final = (ClientError, BotoCoreError, ResponseParserError, OSError)

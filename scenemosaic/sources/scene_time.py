@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from scenemosaic.errors import InputError
-from scenemosaic.item_facts import ItemFacts
-from scenemosaic.plan import UNKNOWN_TIME, Plan, utc_datetime
+from scenemosaic.plans.item_facts import ItemFacts
+from scenemosaic.plans.plan import UNKNOWN_TIME, Plan, utc_datetime
 from scenemosaic.sources.metadata import SourceMetadata
 
 # (namespace, tag), the surest first: TIFFTAG_DATETIME is often when a processor wrote the file.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from scenemosaic.deadlines import Deadlines, timed_connection, within
+from scenemosaic.waiting.deadlines import Deadlines, timed_connection, within
 
 _SCHEMES: Final = ("http://", "https://")
 _Http: Any = timed_connection(http.client.HTTPConnection)

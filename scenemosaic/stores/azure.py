@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
-from scenemosaic.deadlines import deadlines_from
+from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import IncompleteError
-from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.roots import Root
 from scenemosaic.stores.azure_blocks import AZURE_LIMITS, BlockList
 from scenemosaic.stores.azure_probes import AzureProbes
@@ -41,6 +40,7 @@ from scenemosaic.stores.port import (
 from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_parts import UploadPart, plan_parts
+from scenemosaic.waiting.deadlines import deadlines_from
 
 PAGE_OBJECTS = 1000
 

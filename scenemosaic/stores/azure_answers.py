@@ -11,9 +11,9 @@ from scenemosaic.errors import (
     StoreError,
     TransientStoreError,
 )
-from scenemosaic.retry_after import retry_after_s
 from scenemosaic.stores.port import Condition
 from scenemosaic.stores.s3_answers import Verdict
+from scenemosaic.waiting.retry_after import retry_after_s
 
 WRITES = ("PutBlob", "PutBlockList")
 READS = ("GetBlobProperties", "GetBlob", "GetBlockList", "PutBlockFromURL")

@@ -9,8 +9,8 @@ from typing import Any
 
 from azure.storage.blob import BlobBlock, BlobClient
 
+from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import IncompleteError, PermanentStoreError
-from scenemosaic.retry import Effects, RetryPolicy, retrying
 from scenemosaic.stores.azure_requests import (
     Reply,
     Requests,

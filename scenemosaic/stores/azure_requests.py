@@ -29,7 +29,6 @@ from azure.storage.blob import (
 )
 
 from scenemosaic.access import Access
-from scenemosaic.deadlines import Deadlines, Ending, within
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.azure_answers import (
     answered_error,
@@ -40,6 +39,7 @@ from scenemosaic.stores.azure_answers import (
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import Verdict
 from scenemosaic.stores.timed_adapter import TimedAdapter
+from scenemosaic.waiting.deadlines import Deadlines, Ending, within
 
 T = TypeVar("T")
 # What one Put Blob takes: nothing that goes through upload_blob is ever cut into blocks.

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access
-from scenemosaic.deadlines import deadlines_from
 from scenemosaic.errors import IncompleteError
 from scenemosaic.roots import Root
 from scenemosaic.stores.gcs_probes import GcsProbes
@@ -34,6 +33,7 @@ from scenemosaic.stores.port import (
 )
 from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
+from scenemosaic.waiting.deadlines import deadlines_from
 
 _GENERATION = re.compile(r"[1-9][0-9]{0,18}")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scenemosaic.errors import PermanentStoreError, RetentionError, StoreError, TransientStoreError
-from scenemosaic.retry_after import retry_after_s
 from scenemosaic.stores.port import Condition
 from scenemosaic.stores.s3_answers import Verdict
+from scenemosaic.waiting.retry_after import retry_after_s
 
 WRITES = ("InsertObject", "StartUpload", "UploadChunk")
 READS = ("GetObject", "ReadObject")

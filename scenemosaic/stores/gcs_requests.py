@@ -20,12 +20,12 @@ from google.auth.credentials import Credentials
 from google.auth.exceptions import GoogleAuthError, TransportError
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
-from scenemosaic.deadlines import Deadlines, Ending, time_connections, within
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.gcs_answers import answered_error, classify, failure_of, without_queries
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import Verdict
 from scenemosaic.stores.timed_adapter import TimedAdapter
+from scenemosaic.waiting.deadlines import Deadlines, Ending, time_connections, within
 
 FIELDS = "name,size,generation,contentType,metadata,updated"
 

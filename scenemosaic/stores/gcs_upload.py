@@ -9,8 +9,8 @@ from typing import Any
 
 import google_crc32c
 
+from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.errors import StoreError, TransientStoreError
-from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.stores.gcs_requests import Reply, Requests, encoded_crc
 from scenemosaic.stores.pieces import Gathered, RunCheck, in_chunks
 from scenemosaic.stores.port import Condition, Segment

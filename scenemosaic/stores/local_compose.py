@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from isal import isal_zlib
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.parallel import beside
+from scenemosaic.machine.parallel import beside
 from scenemosaic.stores import local_files as files
 from scenemosaic.stores.pieces import RunCheck, Seen, in_chunks, whole
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, ObjectInfo, Segment

@@ -2,7 +2,7 @@
 
 Keys are relative to the store's root, ``/``-separated, already checked
 (:func:`scenemosaic.keys.check_key`). Adapters never retry a conditional request: the loop is
-:mod:`scenemosaic.commit`'s. Every call has a deadline.
+:mod:`scenemosaic.committing.commit`'s. Every call has a deadline.
 """
 
 import enum

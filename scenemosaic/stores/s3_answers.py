@@ -11,8 +11,8 @@ from scenemosaic.errors import (
     StoreError,
     TransientStoreError,
 )
-from scenemosaic.retry_after import retry_after_s
 from scenemosaic.stores.port import Answer, Condition, IfMatch
+from scenemosaic.waiting.retry_after import retry_after_s
 
 
 class Verdict(enum.Enum):

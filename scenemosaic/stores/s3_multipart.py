@@ -7,8 +7,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import IncompleteError, MissingCapability, StoreError
-from scenemosaic.retry import Effects, RetryPolicy, retrying
 from scenemosaic.stores.pieces import Gathered, RunCheck, Seen
 from scenemosaic.stores.port import Condition, CopyRun, Segment
 from scenemosaic.stores.s3_answers import Verdict

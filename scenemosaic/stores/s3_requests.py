@@ -22,8 +22,6 @@ from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
-from scenemosaic.boto_deadlines import timed_client
-from scenemosaic.deadlines import Deadlines, Ending, within
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import (
@@ -34,6 +32,8 @@ from scenemosaic.stores.s3_answers import (
     request_id_of,
     status_of,
 )
+from scenemosaic.waiting.boto_deadlines import timed_client
+from scenemosaic.waiting.deadlines import Deadlines, Ending, within
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

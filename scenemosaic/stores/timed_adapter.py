@@ -4,7 +4,7 @@ from typing import Any
 
 from requests.adapters import HTTPAdapter
 
-from scenemosaic.deadlines import time_connections
+from scenemosaic.waiting.deadlines import time_connections
 
 POOL_SIZE = 32
 

@@ -19,9 +19,9 @@ from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grid import ceil_div
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES
+from scenemosaic.grids.grid import ceil_div
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
 from scenemosaic.tiff.runs import BARE, join
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenemosaic.errors import InputError
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.tiff import deflate
 
 Pixels = npt.NDArray[Any]

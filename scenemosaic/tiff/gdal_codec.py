@@ -11,7 +11,7 @@ import rasterio
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.tiff import ifd
 
 Pixels = npt.NDArray[Any]

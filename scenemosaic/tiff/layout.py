@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import Directory, Tag
 from scenemosaic.tiff.runs import BARE, Sizes, block_offsets, run_bytes
@@ -27,7 +27,7 @@ class Template:
     """What every file of a job shares: the tags of an image and of a mask directory.
 
     Without sizes, block arrays and subfile type; ``main`` has the geo tags of the
-    mosaic's origin. ``seed`` has those of a tile's last level (:mod:`scenemosaic.seed`).
+    mosaic's origin. ``seed`` has those of a tile's last level (:mod:`scenemosaic.recipes.seed`).
     """
 
     main: Directory

@@ -13,8 +13,8 @@ import rasterio
 from rasterio.io import DatasetWriter, MemoryFile
 from rasterio.session import DummySession
 
-from scenemosaic.recipe import Recipe
-from scenemosaic.seed import seed_recipe
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.seed import seed_recipe
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.codec import zstd_level
 from scenemosaic.tiff.deflate import LIBDEFLATE_LEVEL, SMALL_LEVEL

@@ -12,20 +12,20 @@ from functools import partial
 from typing import Final, Literal
 
 from scenemosaic import keys
-from scenemosaic.commit import Committed, Outcome, commit_object, retrying
+from scenemosaic.auditing.trail import Trace, trail
+from scenemosaic.committing.commit import Committed, Outcome, commit_object, retrying
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grid import window_name
-from scenemosaic.memory import reuse_large_buffers
+from scenemosaic.grids.grid import window_name
+from scenemosaic.machine.memory import reuse_large_buffers
+from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.mosaic.assembly import tiles_in_order
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.mosaic.top import Box
-from scenemosaic.parallel import in_parallel
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.top_boxes.making import make_box
 from scenemosaic.top_boxes.stored import BoxBytes
 from scenemosaic.top_boxes.which import box_key, numbers_of, top_boxes
-from scenemosaic.trail import Trace, trail
 from scenemosaic.verification.rows import row_of
 
 _log = logging.getLogger(__name__)

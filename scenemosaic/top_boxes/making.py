@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Final
 
 from scenemosaic.errors import IncompleteError
+from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.pieces import PieceLevel, Scratch
 from scenemosaic.mosaic.stitch import StoredTile, tile_level
 from scenemosaic.mosaic.top import Box, Made, TopMaker
-from scenemosaic.parallel import in_parallel
-from scenemosaic.recipe import Recipe
-from scenemosaic.seed import seed_recipe
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.seed import seed_recipe
 from scenemosaic.stores.port import CopyRun, Segment
 from scenemosaic.tiff.runs import Run
 from scenemosaic.tile import level_shape

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
-from scenemosaic.commit import is_ours, retrying
+from scenemosaic.committing.commit import is_ours, retrying
 from scenemosaic.errors import IncompleteError
+from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.mosaic.top import Box
-from scenemosaic.parallel import in_parallel
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.top_boxes.committing import FRONT
 from scenemosaic.top_boxes.stored import NO_BOXES, StandingBox, StandingBoxes

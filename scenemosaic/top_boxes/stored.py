@@ -18,7 +18,7 @@ from isal import isal_zlib
 from scenemosaic.errors import IncompleteError
 from scenemosaic.mosaic.pieces import Mask, Pixels
 from scenemosaic.mosaic.top import Box, Made, StoredRun
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import CopyRun
 from scenemosaic.tiff.decode import decode_run
 from scenemosaic.tiff.ifd import BadTiff

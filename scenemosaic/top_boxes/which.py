@@ -10,15 +10,15 @@ from typing import Final
 
 from scenemosaic import keys
 from scenemosaic.canonical import encode
-from scenemosaic.grid import ceil_div
+from scenemosaic.grids.grid import ceil_div
+from scenemosaic.machine.software import software_versions
 from scenemosaic.mosaic.picture import shown_level
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.mosaic.top import Box
-from scenemosaic.plan import Plan
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import ITEM_SIZES, REACH_PX
-from scenemosaic.seed import exact_recipe, seed_recipe
-from scenemosaic.software import software_versions
+from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import ITEM_SIZES, REACH_PX
+from scenemosaic.recipes.seed import exact_recipe, seed_recipe
 from scenemosaic.tiff.layout import LevelShape
 from scenemosaic.tile import level_shape
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from isal import isal_zlib
 
-from scenemosaic.grid import Window
-from scenemosaic.recipe import Recipe
-from scenemosaic.seed import tile_recipes
+from scenemosaic.grids.grid import Window
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.seed import tile_recipes
 from scenemosaic.tiff.block_check import Decoder
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.runs import Sizes, row_bytes

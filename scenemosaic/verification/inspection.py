@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from scenemosaic import history, keys
-from scenemosaic.commit import retrying
+from scenemosaic import keys
+from scenemosaic.committing import history
+from scenemosaic.committing.commit import retrying
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.manifests.port import Row
 from scenemosaic.session import JobSpec, Session

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.manifests.port import Row
-from scenemosaic.parallel import in_parallel
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tiff.block_check import Decoder
 from scenemosaic.tiff.structure import block_arrays, read_directories
 from scenemosaic.tiff.template import template_from_directories

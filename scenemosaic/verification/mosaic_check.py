@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from scenemosaic import keys
-from scenemosaic.commit import is_ours
+from scenemosaic.committing.commit import is_ours
 from scenemosaic.manifests.port import Row
 from scenemosaic.publishing.item import Item
 from scenemosaic.publishing.rows_digest import RowFact, facts_digest, row_fact

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from scenemosaic.grid import Tiling, ceil_div
+from scenemosaic.grids.grid import Tiling, ceil_div
 from scenemosaic.manifests.port import Row
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import LevelShape, Placed
 from scenemosaic.tiff.runs import Sizes, unpack

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from scenemosaic.commit import retrying
+from scenemosaic.committing.commit import retrying
 from scenemosaic.errors import IncompleteError
 from scenemosaic.session import Session
 from scenemosaic.stores.port import ObjectInfo

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grid import window_name
+from scenemosaic.grids.grid import window_name
 from scenemosaic.verification.findings import Finding, Kind
 
 # What a window looks like on a gap map.

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from scenemosaic.commit import retrying
+from scenemosaic.committing.commit import retrying
+from scenemosaic.committing.retry import Pacer
 from scenemosaic.errors import InputError, MissingSchema, OldSchema, TransientStoreError
-from scenemosaic.grid import Tiling
+from scenemosaic.grids.grid import Tiling
 from scenemosaic.manifests.port import Row
-from scenemosaic.retry import Pacer
 from scenemosaic.session import JobSpec, Session
 
 

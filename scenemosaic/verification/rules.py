@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from scenemosaic.commit import is_ours
+from scenemosaic.committing.commit import is_ours
 from scenemosaic.keys import TIFF_CONTENT_TYPE
 from scenemosaic.manifests.port import Row
 from scenemosaic.stores.port import ObjectInfo

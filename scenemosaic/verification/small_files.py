@@ -4,7 +4,7 @@ import hashlib
 
 from scenemosaic import keys
 from scenemosaic.errors import ForeignObject, InputError
-from scenemosaic.plan import MAX_PLAN_BYTES, load_plan
+from scenemosaic.plans.plan import MAX_PLAN_BYTES, load_plan
 from scenemosaic.publishing.item import MAX_ITEM_BYTES, Item, parse_item
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.verification import rules

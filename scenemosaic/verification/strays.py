@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from scenemosaic import keys
-from scenemosaic.grid import Tiling
+from scenemosaic.grids.grid import Tiling
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.verification.findings import Finding, Kind
 from scenemosaic.verification.rows import window_number

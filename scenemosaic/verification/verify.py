@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from scenemosaic import keys
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Tiling
+from scenemosaic.grids.grid import Tiling
 from scenemosaic.job import load_at
+from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.manifests.port import Row
-from scenemosaic.parallel import in_parallel
 from scenemosaic.places import Place
 from scenemosaic.session import JobSpec, Session, open_session, session_at
 from scenemosaic.verification.findings import Finding, Kind, WindowState

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 
 from scenemosaic import session, windows
-from scenemosaic.commit import RetryPolicy
+from scenemosaic.committing.commit import RetryPolicy
 from scenemosaic.manifests import open_manifest
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.stores.port import Store

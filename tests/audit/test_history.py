@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from scenemosaic import audit, job, keys
+from scenemosaic import job, keys
+from scenemosaic.auditing import audit
+from scenemosaic.committing.history import former
+from scenemosaic.committing.outcome import OVER_MARKER
 from scenemosaic.errors import KeyHasHistory, PermanentStoreError
-from scenemosaic.history import former
-from scenemosaic.outcome import OVER_MARKER
 from scenemosaic.session import Run
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Histories, Store, Version
@@ -89,7 +90,7 @@ def test_it_is_a_warning_a_count_and_a_record_with_the_older_versions(
     older = store.head(TILE)
     door.delete(TILE)
     session = opened(store)
-    with caplog.at_level(logging.WARNING, "scenemosaic.trail"):
+    with caplog.at_level(logging.WARNING, "scenemosaic.auditing.trail"):
         batch = job.commit_windows(SPEC, WINDOWS, SECOND)
     assert older is not None
     assert (batch.counters["written"], batch.counters["already_present"]) == (1, 3)
@@ -178,7 +179,7 @@ def test_where_versions_may_not_be_listed_a_run_says_so_once_and_goes_on(
     store, _, proxy = place()
     opened(store)
     proxy.rule = _forbid_looks
-    with caplog.at_level(logging.WARNING, "scenemosaic.trail"):
+    with caplog.at_level(logging.WARNING, "scenemosaic.auditing.trail"):
         batch = job.commit_windows(SPEC, WINDOWS, FIRST)
     assert batch.counters["written"] == 4
     (said,) = caplog.messages

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenemosaic import audit, canonical, keys
-from scenemosaic.audit import Record
-from scenemosaic.commit import Refusal, RetryPolicy
+from scenemosaic import canonical, keys
+from scenemosaic.auditing import audit
+from scenemosaic.auditing.audit import Record
+from scenemosaic.committing.commit import Refusal, RetryPolicy
 from scenemosaic.errors import InputError, TransientStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.session import Run, Session

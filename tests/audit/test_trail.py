@@ -7,15 +7,16 @@ from unittest import mock
 
 import pytest
 
-from scenemosaic import audit, job, keys, session, windows
-from scenemosaic.audit import Entry
-from scenemosaic.commit import Outcome, commit_object
+from scenemosaic import job, keys, session, windows
+from scenemosaic.auditing import audit
+from scenemosaic.auditing.audit import Entry
+from scenemosaic.auditing.trail import trail
+from scenemosaic.committing.commit import Outcome, commit_object
+from scenemosaic.committing.witness import NOBODY
 from scenemosaic.errors import Diverged, ForeignObject, PermanentStoreError, TransientStoreError
 from scenemosaic.session import Run, Session
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, Condition, IfAbsent, IfMatch, Store, WriteResult
-from scenemosaic.trail import trail
-from scenemosaic.witness import NOBODY
 from tests.audit.conftest import SPEC, Opened
 from tests.faults.model import job as model_job
 from tests.faults.stores import LostReplyStore, Wrapper

@@ -13,7 +13,7 @@ import rasterio
 from flows.preparing import prepare_job
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.repair import restore_plan
 from tests.mosaic.pictures import levels_of, same
 from tests.plan.rasters import write_raster

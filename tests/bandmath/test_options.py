@@ -10,7 +10,7 @@ from blocks.mosaic_recipe import RecipeFields
 from flows.cli import run
 from flows.parameters import fields_of
 from scenemosaic.bandmath.parser import ALLOWED
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from tests.plan.rasters import write_raster
 
 ASKED = PlanOptions(expression="b2 / b1", unscale=True, dtype="float64", nodata=-1.0)

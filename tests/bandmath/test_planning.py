@@ -10,9 +10,9 @@ import rasterio
 
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.errors import InputError
-from scenemosaic.plan import Plan, PlanOptions, load_plan
 from scenemosaic.planning import plan_scene, survey
-from scenemosaic.recipe import Recipe
+from scenemosaic.plans.plan import Plan, PlanOptions, load_plan
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.repair.sources import options_of
 from scenemosaic.sources.computed_bands import described_metadata
 from scenemosaic.sources.metadata import SourceMetadata

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import rasterio
 
 from scenemosaic import job
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from tests.mosaic.pictures import same
 from tests.plan.rasters import write_raster
 

@@ -10,7 +10,7 @@ from scenemosaic import job
 from scenemosaic.access import Access, register
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.places import ManifestPlace, Place, StorePlace
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.session import Run
 from scenemosaic.verification.verify import verify
 from tests import servers

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from scenemosaic.claims import ClaimName, Claims, ClaimSettings
+from scenemosaic.claiming.claims import ClaimName, Claims, ClaimSettings
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.retry import RetryPolicy
 from tests.faults.effects import FakeTime
 from tests.manifests.conftest import case, made
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import ForeignObject, PermanentStoreError, TransientStoreError
 from scenemosaic.publishing import publish
-from scenemosaic.retry import RetryPolicy
 from scenemosaic.session import open_session
 from scenemosaic.stores.s3_multipart import Multipart
 from tests.faults.proxy import LOST_REPLIES, Fault, once

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from scenemosaic.claims import (
+from scenemosaic.claiming.claims import (
     LEASE_VARIABLE,
     ClaimSettings,
     State,
@@ -12,8 +12,8 @@ from scenemosaic.claims import (
     row_of,
     settings_from,
 )
+from scenemosaic.claiming.held import Held
 from scenemosaic.errors import ClaimLost, ForeignObject, InputError, TransientStoreError
-from scenemosaic.held import Held
 from scenemosaic.manifests.port import Manifest
 from tests.claims.conftest import LEASE_S, NAME, claims_in
 from tests.claims.manifests import LosesReplies

@@ -6,12 +6,12 @@ from threading import Event
 
 import pytest
 
-from scenemosaic.claims import Claim, Claims, State
+from scenemosaic.claiming.claims import Claim, Claims, State
+from scenemosaic.claiming.gate import Watch, once
+from scenemosaic.claiming.held import Heartbeat, Held
+from scenemosaic.committing.retry import Effects
 from scenemosaic.errors import ClaimLost, LeaseHeld, PermanentStoreError, TransientStoreError
-from scenemosaic.gate import Watch, once
-from scenemosaic.held import Heartbeat, Held
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.retry import Effects
 from tests.claims.conftest import LEASE_S, NAME, claims_in
 from tests.faults.effects import FakeTime
 

@@ -12,12 +12,12 @@ import pytest
 
 from flows import cli
 from scenemosaic import gc, keys
-from scenemosaic.claims import ClaimName, Claims, ClaimSettings
+from scenemosaic.claiming.claims import ClaimName, Claims, ClaimSettings
+from scenemosaic.claiming.held import Held
+from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import PermanentStoreError
-from scenemosaic.held import Held
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.stores import open_store
 from tests import servers
 from tests.faults.effects import FakeTime

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import job, keys
-from scenemosaic.claims import State
+from scenemosaic.claiming.claims import State
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.publishing import publish
 from scenemosaic.session import open_session

@@ -5,7 +5,7 @@ import sys
 
 SCRIPT = """
 import gc
-from scenemosaic import collector
+from scenemosaic.machine import collector
 
 collector.rest_while_importing()
 importing = gc.get_threshold()[0]

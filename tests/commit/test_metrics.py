@@ -6,9 +6,9 @@ import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from scenemosaic import metrics
-from scenemosaic.commit import Outcome, commit_object
-from scenemosaic.retry import RetryPolicy
+from scenemosaic.committing import metrics
+from scenemosaic.committing.commit import Outcome, commit_object
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent
 from tests.faults.effects import FakeTime

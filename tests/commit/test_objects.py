@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic.commit import (
+from scenemosaic.committing.commit import (
     COUNTERS,
     Committed,
     Outcome,
@@ -100,7 +100,7 @@ def test_a_refusal_is_an_outcome_that_describes_the_winner(
 ) -> None:
     commit(inner, THEIRS)
     store, time = Wrapper(inner), FakeTime()
-    with caplog.at_level(logging.INFO, "scenemosaic.commit"):
+    with caplog.at_level(logging.INFO, "scenemosaic.committing.commit"):
         done = commit(store, time=time)
     assert done.outcome is Outcome.ALREADY_PRESENT
     assert done.info == inner.head(KEY)
@@ -310,7 +310,7 @@ def test_if_match_is_superseded(inner: Store) -> None:
 def test_scenario_7_the_target_of_if_match_is_gone(
     inner: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.INFO, "scenemosaic.commit"):
+    with caplog.at_level(logging.INFO, "scenemosaic.committing.commit"):
         done = commit(inner, OURS, IfMatch('"1-x"'))
     assert (done.outcome, done.info) == (Outcome.TARGET_GONE, None)
     assert caplog.messages == [f"target gone: job 0123 key {KEY}"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic.commit import RetryPolicy, commit_row
+from scenemosaic.committing.commit import RetryPolicy, commit_row
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Existing, Inserted, Manifest, Row

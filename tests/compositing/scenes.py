@@ -10,9 +10,9 @@ import numpy.typing as npt
 from rasterio.transform import Affine
 
 from scenemosaic.compositing.composite import composite
-from scenemosaic.grid import Window
-from scenemosaic.plan import Plan, PlanOptions
+from scenemosaic.grids.grid import Window
 from scenemosaic.planning import survey
+from scenemosaic.plans.plan import Plan, PlanOptions
 from tests.plan.rasters import write_raster
 
 Pixels = npt.NDArray[Any]

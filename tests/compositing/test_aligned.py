@@ -11,7 +11,7 @@ from rasterio.enums import ColorInterp
 from scenemosaic.compositing.boxes import Box
 from scenemosaic.compositing.composite import touching
 from scenemosaic.compositing.described import merged_metadata
-from scenemosaic.plan import load_plan
+from scenemosaic.plans.plan import load_plan
 from tests.compositing.scenes import Pixels, make, mosaic, waves
 
 

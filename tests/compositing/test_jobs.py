@@ -13,9 +13,9 @@ from rasterio.warp import transform
 
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError, SourceReadError
-from scenemosaic.grid import Window
-from scenemosaic.plan import PlanOptions
+from scenemosaic.grids.grid import Window
 from scenemosaic.planning import survey
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.repair.restore_plan import load
 from scenemosaic.repair.sources import find_sources, options_of
 from scenemosaic.repair.waive import waive

@@ -8,8 +8,8 @@ import pytest
 
 from scenemosaic import job
 from scenemosaic.errors import SourceReadError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import survey
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.rasters import close_sources
 from scenemosaic.windows import make_tile
 from tests.compositing.scenes import make, mosaic, waves

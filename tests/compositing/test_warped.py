@@ -17,7 +17,7 @@ from rasterio.warp import transform
 
 from scenemosaic.compositing.composite import composite
 from scenemosaic.compositing.warping import warp_of
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
 from tests.compositing.scenes import Mosaic, make, mosaic, waves
 
 KERNELS = ("nearest", "bilinear", "cubic")

@@ -16,11 +16,11 @@ import rasterio
 from scenemosaic.discovery.given import given_sources
 from scenemosaic.discovery.selection import Selection, find
 from scenemosaic.errors import InputError
-from scenemosaic.item_facts import ItemFacts
-from scenemosaic.pin import Pin
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene, survey
 from scenemosaic.planning.item_check import check_facts, multihash
+from scenemosaic.plans.item_facts import ItemFacts
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.locations import is_stac
 from tests.discovery.test_stac import COG, item, write
 from tests.plan.rasters import write_raster

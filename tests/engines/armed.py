@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scenemosaic import resuming, windows
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairBatch
 from scenemosaic.session import JobSpec, Run

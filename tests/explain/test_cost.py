@@ -10,8 +10,8 @@ from scenemosaic.errors import InputError
 from scenemosaic.explain.cost import Prices, cost, prices_of
 from scenemosaic.explain.mosaic_parts import level_raw_bytes, mosaic_parts
 from scenemosaic.explain.work import Requests
-from scenemosaic.grid import Grid, ceil_div
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.grid import Grid, ceil_div
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Segment
 from scenemosaic.stores.s3_parts import CopyPart, plan_parts
 from tests.flows.scenes import BLOCK, make_scene

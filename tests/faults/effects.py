@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from scenemosaic.retry import Effects
+from scenemosaic.committing.retry import Effects
 
 
 @dataclass

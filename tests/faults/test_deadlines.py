@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import urllib3
 
-from scenemosaic.deadlines import (
+from scenemosaic.errors import InputError
+from scenemosaic.waiting.deadlines import (
     VARIABLE,
     Deadlines,
     TimedSocket,
@@ -18,7 +19,6 @@ from scenemosaic.deadlines import (
     time_connections,
     within,
 )
-from scenemosaic.errors import InputError
 
 SHORT = Deadlines(call_s=0.2, bytes_per_s=1 << 20)
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scenemosaic.retry_after import retry_after_s
+from scenemosaic.waiting.retry_after import retry_after_s
 
 NOW = datetime(2026, 11, 29, 18, 0, 0, tzinfo=UTC)
 LATER = "Sun, 29 Nov 2026 18:00:30 GMT"

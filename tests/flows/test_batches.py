@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from flows import batches
 from flows.limits import Limits
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
+from scenemosaic.grids.grid import Grid
 from scenemosaic.keys import WINDOWS_PER_SHARD
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import LEVELS
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import LEVELS
 
 
 def recipe(window: int, size: int = 100_000, bands: int = 3) -> Recipe:

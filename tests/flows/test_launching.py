@@ -20,8 +20,8 @@ from flows.scene_jobs import SceneJob, plan_found
 from flows.server import PrefectUnavailable
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
-from scenemosaic.item_facts import ItemFacts
 from scenemosaic.places import place_at
+from scenemosaic.plans.item_facts import ItemFacts
 from tests.flows.scenes import BLOCK, WINDOW
 
 OPTIONS = RecipeFields(window=WINDOW, block_size=BLOCK).options()

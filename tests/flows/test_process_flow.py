@@ -14,10 +14,11 @@ from blocks.mosaic_recipe import RecipeFields
 from flows import scene_run
 from flows.process import process_scene
 from flows.report import ProcessReport
-from scenemosaic import audit, job, keys
+from scenemosaic import job, keys
+from scenemosaic.auditing import audit
+from scenemosaic.committing.metrics import REFUSALS
 from scenemosaic.errors import PermanentStoreError, SceneMosaicError, TransientStoreError
 from scenemosaic.job import BatchResult, JobSpec
-from scenemosaic.metrics import REFUSALS
 from tests.flows.scenes import BLOCK, WINDOW, make_scene, spoil_block
 
 pytestmark = pytest.mark.usefixtures("harness", "no_pauses")

@@ -16,7 +16,7 @@ from scenemosaic.discovery.stac import Search, search
 from scenemosaic.errors import InputError
 from scenemosaic.job import plan_at
 from scenemosaic.places import place_at
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from tests.discovery.test_given import described
 from tests.discovery.test_stac import write
 from tests.plan.rasters import write_raster

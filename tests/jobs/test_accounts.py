@@ -8,7 +8,7 @@ import pytest
 from rasterio.session import Session
 
 from scenemosaic import job
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from tests.compositing.scenes import make, waves
 from tests.jobs.conftest import local_place
 from tests.jobs.places import MakePlace

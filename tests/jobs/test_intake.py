@@ -16,7 +16,7 @@ import rasterio
 from rasterio.enums import ColorInterp
 
 from scenemosaic import job, keys
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources import computed_bands as source_bands
 from scenemosaic.sources.metadata import differences, metadata_of
 from tests.flows.scenes import make_scene, spoil_block

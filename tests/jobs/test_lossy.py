@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import job
-from scenemosaic.deadlines import VARIABLE
 from scenemosaic.planning import PlanOptions
 from scenemosaic.session import JobSpec, Run
+from scenemosaic.waiting.deadlines import VARIABLE
 from tests.faults.proxy import Fault, Proxy, seeded
 from tests.faults.wire import Request
 from tests.flows.serving import run_command

@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from scenemosaic import keys, mutable
+from scenemosaic import keys
+from scenemosaic.committing import mutable
+from scenemosaic.committing.mutable import STORM, SUPERSEDED
+from scenemosaic.committing.retry import Effects, RetryPolicy, system_effects
 from scenemosaic.errors import ForeignObject, InputError, LedgerLost, TransientStoreError
 from scenemosaic.ledger.book import Book, Wanted, open_book
 from scenemosaic.ledger.rules import Blocked, Ended, Exhausted, NotActive, Reserved
 from scenemosaic.ledger.state import Cleared, Published
-from scenemosaic.mutable import STORM, SUPERSEDED
-from scenemosaic.retry import Effects, RetryPolicy, system_effects
 from scenemosaic.stores.port import Store
 from tests.faults.effects import FakeTime
 from tests.faults.stores import InterveningStore

@@ -12,8 +12,11 @@ import pytest
 
 from flows import cli_ledger
 from flows.console import Console
-from scenemosaic import audit, keys
-from scenemosaic.audit import Entry
+from scenemosaic import keys
+from scenemosaic.auditing import audit
+from scenemosaic.auditing.audit import Entry
+from scenemosaic.committing.mutable import Mutable
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.schedule import open_schedule
 from scenemosaic.errors import Contended, InputError, TransientStoreError
@@ -22,10 +25,8 @@ from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.log import recorded
 from scenemosaic.ledger.rules import Ended
 from scenemosaic.ledger.state import Cleared
-from scenemosaic.mutable import Mutable
 from scenemosaic.places import StorePlace
 from scenemosaic.publishing import publication
-from scenemosaic.retry import RetryPolicy
 from scenemosaic.session import Run
 from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic import audit, keys
+from scenemosaic import keys
+from scenemosaic.auditing import audit
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.state import Published

@@ -3,10 +3,10 @@
 import pytest
 import sqlalchemy as sa
 
-from scenemosaic.deadlines import VARIABLE
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.sql_postgres import Deadlines, deadlines_from, make_engine
+from scenemosaic.waiting.deadlines import VARIABLE
 from tests.faults.proxy import Fault, Proxy, once
 from tests.manifests.support import row
 

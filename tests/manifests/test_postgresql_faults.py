@@ -12,7 +12,8 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from scenemosaic.commit import RetryPolicy, commit_row
+from scenemosaic.committing.commit import RetryPolicy, commit_row
+from scenemosaic.committing.retry import Effects, system_effects
 from scenemosaic.errors import (
     InputError,
     MissingSchema,
@@ -25,7 +26,6 @@ from scenemosaic.manifests.port import Existing, Inserted, Stale, Updated
 from scenemosaic.manifests.sql import SqlManifest
 from scenemosaic.manifests.sql_errors import classify
 from scenemosaic.manifests.sql_postgres import Deadlines
-from scenemosaic.retry import Effects, system_effects
 from tests import servers
 from tests.manifests import conformance
 from tests.manifests.support import (

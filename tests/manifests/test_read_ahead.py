@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scenemosaic.read_ahead import in_turn
+from scenemosaic.machine.read_ahead import in_turn
 
 WAIT_S = 60.0
 

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from rasterio.crs import CRS
 
-from scenemosaic.grid import Grid
+from scenemosaic.grids.grid import Grid
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.assembly import Get, assembled, tiles_in_order
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan
-from scenemosaic.recipe import ENCODING, Recipe
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.recipe import ENCODING, Recipe
 from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile, read_box

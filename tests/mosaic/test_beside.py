@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from scenemosaic.parallel import beside
+from scenemosaic.machine.parallel import beside
 
 WAIT_S = 60.0
 

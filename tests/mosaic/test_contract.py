@@ -13,7 +13,7 @@ from rasterio.enums import ColorInterp
 from scenemosaic.errors import IncompleteError
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.sample import check_sample
-from scenemosaic.recipe import ENCODING, FIRST_ENCODING
+from scenemosaic.recipes.recipe import ENCODING, FIRST_ENCODING
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.runs import Packed, pack
 from scenemosaic.tiff.structure import block_arrays

@@ -2,9 +2,9 @@
 
 from bench.scene import strip
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
+from scenemosaic.recipes.window_choice import choose_block, choose_window
 from scenemosaic.stores.s3 import S3Store
 from scenemosaic.stores.s3_parts import CopyPart, plan_parts
-from scenemosaic.window_choice import choose_block, choose_window
 from tests.mosaic.memory import recipe_for, tile_job
 
 SIDE = 4096

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scenemosaic.recipe_rules import RESAMPLINGS
+from scenemosaic.recipes.recipe_rules import RESAMPLINGS
 from tests.mosaic.memory import recipe_for, write_mosaic
 from tests.mosaic.pictures import gdal_cog, levels_of, noise, same
 from tests.validators import assert_valid_cog

@@ -17,7 +17,7 @@ import rasterio.shutil
 from rasterio.enums import ColorInterp
 
 from scenemosaic.levels import Kernel, pyramid
-from scenemosaic.recipe_rules import REACH_PX
+from scenemosaic.recipes.recipe_rules import REACH_PX
 from tests.mosaic.memory import recipe_for, write_mosaic
 from tests.mosaic.pictures import Array, levels_of, same
 

@@ -10,7 +10,7 @@ import rasterio.shutil
 from rasterio.enums import ColorInterp
 
 from scenemosaic import job
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from tests.mosaic.pictures import levels_of, same
 from tests.validators import assert_valid_cog
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rio_cogeo.cogeo import cog_validate
 
-from scenemosaic.window_choice import choose_block
+from scenemosaic.recipes.window_choice import choose_block
 from tests.mosaic.memory import recipe_for, write_mosaic
 from tests.mosaic.pictures import noise
 from tests.validators import assert_valid_cog

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.recipe import ENCODING, FIRST_ENCODING
-from scenemosaic.recipe_rules import RESAMPLINGS
-from scenemosaic.seed import FIRST_SEEDED
+from scenemosaic.recipes.recipe import ENCODING, FIRST_ENCODING
+from scenemosaic.recipes.recipe_rules import RESAMPLINGS
+from scenemosaic.recipes.seed import FIRST_SEEDED
 from tests.mosaic.memory import MemoryJob, recipe_for, tile_job
 from tests.mosaic.pictures import noise, same
 

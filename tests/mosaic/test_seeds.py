@@ -10,8 +10,8 @@ import rasterio
 
 from scenemosaic.levels import pyramid
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
-from scenemosaic.recipe import ENCODING, FIRST_ENCODING, Recipe
-from scenemosaic.seed import FIRST_SEEDED, seed_recipe
+from scenemosaic.recipes.recipe import ENCODING, FIRST_ENCODING, Recipe
+from scenemosaic.recipes.seed import FIRST_SEEDED, seed_recipe
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tile import kernel_of
 from tests.mosaic.memory import Array, MemoryJob, recipe_for, tile_job

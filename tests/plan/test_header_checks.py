@@ -11,8 +11,8 @@ import rasterio
 from rasterio.enums import MaskFlags
 
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene, survey
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources import header_checks
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import Tag

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from rasterio.crs import CRS
 
 from scenemosaic.canonical import decode, encode, read_number, spell_number
-from scenemosaic.crs_text import normal_wkt, wkt_of
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan, job_id_of, load_plan, utc_datetime
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import (
+from scenemosaic.grids.crs_text import normal_wkt, wkt_of
+from scenemosaic.grids.grid import Grid
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan, job_id_of, load_plan, utc_datetime
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import (
     ITEM_SIZES,
     PUT_MAX_BYTES,
     default_predictor,

@@ -16,9 +16,9 @@ from rasterio.enums import ColorInterp
 from rasterio.rpc import RPC
 
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene, survey
-from scenemosaic.recipe import Recipe
+from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import Tag
 from tests.plan.rasters import handmade, text_tag, write_raster

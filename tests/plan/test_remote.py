@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from scenemosaic.errors import InputError, PermanentStoreError, SourceReadError, TransientStoreError
-from scenemosaic.grid import Window
-from scenemosaic.plan import PlanOptions
+from scenemosaic.grids.grid import Window
 from scenemosaic.planning import plan_scene
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.pins import pin_source, verify_pin
 from scenemosaic.sources.rasters import close_sources, read_window
 from tests import servers

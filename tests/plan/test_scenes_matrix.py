@@ -8,8 +8,8 @@ import rasterio
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.metadata import apply_metadata, differences, metadata_of
 from scenemosaic.sources.rasters import read_metadata
 

@@ -10,7 +10,7 @@ import pytest
 import rasterio
 
 from scenemosaic.errors import SourceReadError
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
 from scenemosaic.sources import rasters as sources
 from scenemosaic.sources.rasters import close_sources, read_metadata, read_window
 from tests.plan.rasters import write_raster

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from pystac.validation.local_validator import LocalValidator
 
 from scenemosaic.bandmath.computed import Computed
-from scenemosaic.crs_text import wkt_of
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Affine6, Grid
+from scenemosaic.grids.crs_text import wkt_of
+from scenemosaic.grids.grid import Affine6, Grid
 from scenemosaic.keys import check_key, collection_key
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan
 from scenemosaic.publishing.band_facts import band_names, header_facts
 from scenemosaic.publishing.collection import collection_json
 from scenemosaic.publishing.footprint import footprint
 from scenemosaic.publishing.mosaic_facts import FileFacts, MosaicFacts
 from scenemosaic.publishing.stac import item_json
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from tests.plan.rasters import write_raster
 
 MARS = (

@@ -5,9 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Tiling
-from scenemosaic.recipe_rules import worst_tile_bytes
-from scenemosaic.window_choice import MAX_RAW_BYTES, MAX_TILE_BYTES, choose_block, choose_window
+from scenemosaic.grids.grid import Tiling
+from scenemosaic.recipes.recipe_rules import worst_tile_bytes
+from scenemosaic.recipes.window_choice import (
+    MAX_RAW_BYTES,
+    MAX_TILE_BYTES,
+    choose_block,
+    choose_window,
+)
 
 
 @pytest.mark.parametrize(

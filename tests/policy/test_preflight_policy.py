@@ -9,10 +9,10 @@ import pytest
 
 from flows.cli import run
 from scenemosaic import keys
+from scenemosaic.committing.retry import RetryPolicy, system_effects
 from scenemosaic.errors import InputError
 from scenemosaic.preflight.policy import PolicyFinding, check_policy
 from scenemosaic.preflight.report import Verdict
-from scenemosaic.retry import RetryPolicy, system_effects
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import PlainProbes, Probing, Store
 from tests import servers

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import keys
+from scenemosaic.committing.metrics import REFUSALS
+from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.metrics import REFUSALS
 from scenemosaic.preflight.full import MANIFEST_CHECKS, STORE_CHECKS, Effort, run_preflight
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest
 from scenemosaic.preflight.report import Verdict
-from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
 from tests import servers

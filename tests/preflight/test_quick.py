@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import job, keys
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import PreconditionsIgnored, TransientStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
@@ -16,7 +17,6 @@ from scenemosaic.planning import PlanOptions
 from scenemosaic.preflight import memory as memories
 from scenemosaic.preflight.memory import VALID_S, Memory
 from scenemosaic.preflight.quick import FIRST, check_manifest, check_store, other_etag
-from scenemosaic.retry import RetryPolicy
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent, Store
 from tests import servers

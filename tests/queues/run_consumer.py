@@ -9,7 +9,7 @@ import sys
 
 from scenemosaic import job
 from scenemosaic.discovery.found import Found
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.queues.consuming import Consumer, Listening
 from scenemosaic.queues.sqs import SqsQueue
 from scenemosaic.queues.verdict import Fate, SceneFate

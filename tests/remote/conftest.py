@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from scenemosaic.grid import Window
+from scenemosaic.grids.grid import Window
 from scenemosaic.sources import rasters as sources
 from scenemosaic.sources import reading_env
 from scenemosaic.sources.rasters import close_sources

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scenemosaic.errors import TransientStoreError
-from scenemosaic.pin import Pin
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.pins import pin_source, verify_pin
 from scenemosaic.sources.rasters import read_window
 from tests.plan.web import Site

@@ -9,8 +9,8 @@ import pytest
 
 from scenemosaic.discovery.given import given_sources
 from scenemosaic.errors import InputError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
+from scenemosaic.plans.plan import PlanOptions
 from tests.discovery.test_given import described
 from tests.plan.web import Site
 

@@ -7,8 +7,8 @@ import pytest
 
 from scenemosaic import job
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
-from scenemosaic.plan import PlanOptions
 from scenemosaic.planning import plan_scene
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.session import Run
 from scenemosaic.sources import rasters as sources
 from scenemosaic.sources.pins import pin_source, verify_pin

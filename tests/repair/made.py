@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from scenemosaic import audit, job, keys
+from scenemosaic import job, keys
+from scenemosaic.auditing import audit
 from scenemosaic.manifests.port import Row
 from scenemosaic.planning import PlanOptions
 from scenemosaic.repair import engine

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 import rasterio
 
-from scenemosaic import audit, job, keys
+from scenemosaic import job, keys
+from scenemosaic.auditing import audit
 from scenemosaic.errors import InputError, KeyHasHistory, SourceChanged, Superseded
-from scenemosaic.grid import Grid
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan
+from scenemosaic.grids.grid import Grid
 from scenemosaic.planning import PlanOptions
-from scenemosaic.recipe import ENCODING, FIRST_ENCODING, Recipe
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.recipe import ENCODING, FIRST_ENCODING, Recipe
 from scenemosaic.repair import restore_plan
 from scenemosaic.repair.plan_again import options_shown, plan_like
 from scenemosaic.stores.port import Store

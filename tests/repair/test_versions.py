@@ -9,9 +9,9 @@ import rasterio
 
 from scenemosaic import job
 from scenemosaic.errors import IncompleteError
+from scenemosaic.machine.software import software_versions
 from scenemosaic.manifests.port import Updated
 from scenemosaic.planning import PlanOptions
-from scenemosaic.software import software_versions
 from scenemosaic.verification.verify import verify
 from tests.jobs.places import MakePlace
 from tests.repair.made import MAKER, Made

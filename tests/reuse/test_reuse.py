@@ -14,7 +14,7 @@ import rasterio
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError
 from scenemosaic.job import JobSpec
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.repair.waive import waive
 from scenemosaic.reuse.likeness import same_windows
 from scenemosaic.sources import rasters as sources

@@ -4,9 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from scenemosaic.commit import Committed, Outcome, RetryPolicy, commit_composed, commit_object
+from scenemosaic.committing.commit import (
+    Committed,
+    Outcome,
+    RetryPolicy,
+    commit_composed,
+    commit_object,
+)
+from scenemosaic.committing.retry import Effects
 from scenemosaic.errors import IncompleteError
-from scenemosaic.retry import Effects
 from scenemosaic.stores.port import Body, Condition, IfAbsent, IfMatch, ObjectInfo, Segment, Store
 from tests.faults.effects import FakeTime
 from tests.manifests.support import until_settled

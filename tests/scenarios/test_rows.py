@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from scenemosaic.commit import RetryPolicy, commit_row, retrying
+from scenemosaic.committing.commit import RetryPolicy, commit_row, retrying
 from scenemosaic.errors import PermanentStoreError, TransientStoreError
 from scenemosaic.gaps import find_gaps
-from scenemosaic.grid import Tiling
+from scenemosaic.grids.grid import Tiling
 from scenemosaic.manifests.port import Existing, Inserted, Manifest
 from tests import servers
 from tests.faults.effects import FakeTime

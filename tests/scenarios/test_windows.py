@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from scenemosaic import job, keys, session, windows
-from scenemosaic.commit import RetryPolicy, commit_object
+from scenemosaic.committing.commit import RetryPolicy, commit_object
 from scenemosaic.errors import Diverged, PermanentStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.session import JobSpec, Run, Session

@@ -9,7 +9,7 @@ import rasterio
 from rasterio.transform import from_origin
 
 from scenemosaic import job
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from tests.soak.damage import Place
 from tests.soak.evidence import Wanted
 

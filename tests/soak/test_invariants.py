@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scenemosaic import job, keys
-from scenemosaic.plan import PlanOptions
+from scenemosaic.plans.plan import PlanOptions
 from tests import servers
 from tests.soak.bucket import Bucket, make_bucket
 from tests.soak.damage import Place, damage, mosaic_of, spoilt

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scenemosaic.commit import Committed, RetryPolicy, commit_composed
+from scenemosaic.committing.commit import Committed, RetryPolicy, commit_composed
 from scenemosaic.roots import parse_root
 from scenemosaic.stores.azure import AzureStore
 from scenemosaic.stores.azure_requests import AzureOptions, make_service

@@ -7,8 +7,8 @@ matter of the conformance suite, whose subject is what a server answers.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from scenemosaic.committing.retry import Pacer, RetryPolicy, retrying, system_effects
 from scenemosaic.errors import TransientStoreError
-from scenemosaic.retry import Pacer, RetryPolicy, retrying, system_effects
 from scenemosaic.stores.port import (
     Answer,
     Body,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scenemosaic.commit import Outcome
+from scenemosaic.committing.commit import Outcome
 from scenemosaic.errors import IncompleteError
 from scenemosaic.stores.port import Answer, CopyRun, IfAbsent, IfMatch, Literal
 from tests import servers

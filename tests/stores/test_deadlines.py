@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from scenemosaic.deadlines import VARIABLE
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import IfAbsent, Store
+from scenemosaic.waiting.deadlines import VARIABLE
 from tests import servers
 from tests.faults.proxy import Fault, Proxy, once
 from tests.stores.cloud_doors import azure_container, gcs_bucket

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scenemosaic.commit import Outcome, commit_object
+from scenemosaic.committing.commit import Outcome, commit_object
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.stores.port import Answer, IfAbsent, IfMatch
 from tests.faults.effects import FakeTime

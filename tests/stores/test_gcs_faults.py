@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scenemosaic.commit import Outcome
+from scenemosaic.committing.commit import Outcome
 from scenemosaic.errors import IncompleteError, PermanentStoreError, TransientStoreError
 from scenemosaic.stores.port import Answer, CopyRun, IfAbsent
 from tests.faults.proxy import Fault, once

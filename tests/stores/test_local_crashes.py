@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic.commit import Outcome, RetryPolicy, commit_composed, commit_object
+from scenemosaic.committing.commit import Outcome, RetryPolicy, commit_composed, commit_object
 from scenemosaic.stores import local_scratch, open_store
 from scenemosaic.stores.port import CopyRun, FileSlice, IfAbsent, IfMatch, Literal, Store
 from tests.faults.effects import FakeTime

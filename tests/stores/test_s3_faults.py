@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scenemosaic.commit import Outcome
+from scenemosaic.committing.commit import Outcome
 from scenemosaic.errors import PermanentStoreError, TransientStoreError
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Answer, IfAbsent

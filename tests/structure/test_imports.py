@@ -61,12 +61,13 @@ PURE = {
     for name in (
         "bandmath.apply", "bandmath.cast", "bandmath.computed", "bandmath.evaluate",
         "bandmath.parser", "bandmath.program", "bandmath.tree",
-        "canonical", "errors", "gaps", "grid", "keys", "ledger.days", "ledger.rules",
-        "ledger.state", "ledger.survey", "ledger.text", "manifests.port", "recipe_rules",
+        "canonical", "errors", "gaps", "grids.grid", "keys", "ledger.days", "ledger.rules",
+        "ledger.state", "ledger.survey", "ledger.text", "manifests.port",
+        "plans.item_facts", "plans.pin", "recipes.recipe_rules", "recipes.window_choice",
         "stores.port", "tiff.ifd", "tiff.layout", "tiff.runs", "words",
     )
 }  # fmt: skip
-_PACKAGES = ("bandmath", "ledger", "stores", "tiff")
+_PACKAGES = ("bandmath", "grids", "ledger", "plans", "recipes", "stores", "tiff")
 # isal counts bytes (CRC-32) and nothing else here.
 PURE_MAY_IMPORT = {
     "isal",
@@ -165,14 +166,14 @@ def test_flows_keep_their_annotations_as_objects() -> None:
 @pytest.mark.parametrize(
     ("module", "code"),
     [
-        ("scenemosaic.grid", "import prefect.flows"),
-        ("scenemosaic.grid", "def f():\n    from prefect_aws import AwsCredentials"),
-        ("scenemosaic.grid", "from tasks.windows import commit"),
+        ("scenemosaic.grids.grid", "import prefect.flows"),
+        ("scenemosaic.grids.grid", "def f():\n    from prefect_aws import AwsCredentials"),
+        ("scenemosaic.grids.grid", "from tasks.windows import commit"),
         ("scenemosaic.job", "from importlib import import_module\nimport_module('flows.cli')"),
         ("scenemosaic.job", "from scenemosaic.stores.s3 import S3Store"),
         ("scenemosaic.job", "from .stores import s3"),
-        ("scenemosaic.plan", "import sqlalchemy as sa"),
-        ("scenemosaic.grid", "import rasterio"),
+        ("scenemosaic.plans.plan", "import sqlalchemy as sa"),
+        ("scenemosaic.grids.grid", "import rasterio"),
         ("scenemosaic.gaps", "from scenemosaic.manifests import open_manifest"),
         ("scenemosaic.tiff.layout", "from scenemosaic.tiff import template"),
         ("tasks.windows", "from blocks import store"),
@@ -196,7 +197,7 @@ def test_a_planted_wrong_import_is_found(module: str, code: str) -> None:
         ("scenemosaic.job", "from scenemosaic.stores import open_store"),
         (
             "scenemosaic.tiff.layout",
-            "import numpy.typing as npt\nfrom scenemosaic.grid import Grid",
+            "import numpy.typing as npt\nfrom scenemosaic.grids.grid import Grid",
         ),
         ("scenemosaic.tiff.layout", "from scenemosaic.tiff import ifd\nimport struct"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scenemosaic.mosaic.assembly import tiles_in_order
 from scenemosaic.mosaic.top import Box
-from scenemosaic.recipe import Recipe
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.top_boxes import which
 from scenemosaic.top_boxes.which import box_key, box_levels, top_boxes
 from tests.mosaic.memory import recipe_for, tile_job

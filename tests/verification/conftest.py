@@ -8,7 +8,7 @@ import pytest
 
 from scenemosaic import job
 from scenemosaic.planning import PlanOptions
-from scenemosaic.recipe_rules import LOSSY
+from scenemosaic.recipes.recipe_rules import LOSSY
 from tests.jobs.conftest import local_place, make_place, s3_place, write_scene
 from tests.jobs.places import MakePlace
 from tests.verification.damage import BLOCK, LOSSY_BLOCK, ME, WINDOW, Damage

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from scenemosaic import job, keys
-from scenemosaic.commit import Outcome, commit_object
+from scenemosaic.committing.commit import Outcome, commit_object
 from scenemosaic.divergence import read_tile
 from scenemosaic.manifests.port import Row, Updated
 from scenemosaic.session import JobSpec, Session, open_session

@@ -6,7 +6,7 @@ import pytest
 
 from scenemosaic import job
 from scenemosaic.planning import decide
-from scenemosaic.recipe import FIRST_ENCODING
+from scenemosaic.recipes.recipe import FIRST_ENCODING
 from scenemosaic.verification.inspection import inspect_window
 from scenemosaic.verification.verify import verify
 from tests.jobs.places import MakePlace

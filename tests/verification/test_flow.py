@@ -13,7 +13,7 @@ from prefect.client.schemas.objects import State
 
 from flows.gap_artifact import show_gap_map
 from flows.verify import verify_scene
-from scenemosaic.grid import window_name
+from scenemosaic.grids.grid import window_name
 from scenemosaic.verification.report import VerifyReport
 from tests.verification.damage import NAME, Damage
 

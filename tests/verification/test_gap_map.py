@@ -4,7 +4,7 @@ import imagecodecs
 import numpy as np
 
 from flows import gap_map
-from scenemosaic.grid import window_name
+from scenemosaic.grids.grid import window_name
 
 
 def _states(rows: int, cols: int) -> dict[str, str]:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic import history, keys
+from scenemosaic import keys
+from scenemosaic.committing import history
+from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
-from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.session import Session, open_session
 from scenemosaic.verification import rows
 from scenemosaic.verification import verify as verifying

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from scenemosaic.grid import Window
-from scenemosaic.pin import Pin
-from scenemosaic.plan import Plan
-from scenemosaic.recipe import Recipe
+from scenemosaic.grids.grid import Window
+from scenemosaic.plans.pin import Pin
+from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tiff.template import make_template
 from scenemosaic.tile import EncodedTile, encode_tile
 from tests.mosaic.memory import recipe_for

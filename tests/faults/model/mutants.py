@@ -11,8 +11,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
-from scenemosaic import commit, job, keys, session, uploads, windows
-from scenemosaic.commit import Committed, Outcome
+from scenemosaic import job, keys, session, windows
+from scenemosaic.committing import commit, uploads
+from scenemosaic.committing.commit import Committed, Outcome
 from scenemosaic.errors import PermanentStoreError, TransientStoreError
 from scenemosaic.manifests.port import Existing, Inserted, Row
 from scenemosaic.stores.port import Answer, Body, Condition, ObjectInfo, WriteResult

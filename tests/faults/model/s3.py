@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import TransientStoreError
-from scenemosaic.retry import Effects, RetryPolicy
 from scenemosaic.stores import s3
 from scenemosaic.stores.port import Answer, Condition, WriteResult
 from scenemosaic.stores.s3_answers import Verdict, classify

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from scenemosaic import job, keys, places, session
-from scenemosaic.commit import RetryPolicy
+from scenemosaic.committing.commit import RetryPolicy
 from scenemosaic.manifests import open_manifest
 from scenemosaic.planning import PlanOptions
 from scenemosaic.session import JobSpec, Run, Session

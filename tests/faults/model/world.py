@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
-from scenemosaic import held, job, session, windows
-from scenemosaic.claims import ClaimSettings
-from scenemosaic.commit import RetryPolicy
+from scenemosaic import job, session, windows
+from scenemosaic.claiming import held
+from scenemosaic.claiming.claims import ClaimSettings
+from scenemosaic.committing.commit import RetryPolicy
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.places import Place
 from scenemosaic.publishing import publish

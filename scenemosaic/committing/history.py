@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import KeyHasHistory
-from scenemosaic.retry import Effects, RetryPolicy, retrying
 from scenemosaic.stores.port import Histories, Store, Version
 
 Past = Mapping[str, tuple[Version, ...]]

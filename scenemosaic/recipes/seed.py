@@ -10,8 +10,8 @@ import functools
 from dataclasses import replace
 from typing import Final
 
-from scenemosaic.recipe import Recipe
-from scenemosaic.recipe_rules import default_predictor
+from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.recipes.recipe_rules import default_predictor
 
 FIRST_SEEDED: Final = 3
 # From here on: a third of what ISA-L takes to decode, and a tenth more bytes of the seed.

@@ -13,10 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
-from scenemosaic.commit import Effects, Outcome, RetryPolicy, commit_object, system_effects
+from scenemosaic.committing.commit import (
+    Effects,
+    Outcome,
+    RetryPolicy,
+    commit_object,
+    system_effects,
+)
+from scenemosaic.committing.metrics import count_outcomes
+from scenemosaic.committing.retry import Pacer, retrying
 from scenemosaic.errors import Contended, ForeignObject, IncompleteError
-from scenemosaic.metrics import count_outcomes
-from scenemosaic.retry import Pacer, retrying
 from scenemosaic.stores.port import Body, IfAbsent, IfMatch, ObjectInfo, Store
 
 A = TypeVar("A")

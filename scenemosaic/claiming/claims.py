@@ -2,7 +2,7 @@
 
 A claim saves work and proves nothing: to lose or to outlive one is never wrong, only
 wasteful, because every write that it guards carries its own condition. No clock is
-compared between machines; see :mod:`scenemosaic.gate` for how a dead holder is told.
+compared between machines; see :mod:`scenemosaic.claiming.gate` for how a dead holder is told.
 """
 
 import enum
@@ -11,9 +11,9 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.errors import ForeignObject, InputError, TransientStoreError
 from scenemosaic.manifests.port import Existing, Manifest, Row, Updated
-from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying
 
 LEASE_VARIABLE = "SCENEMOSAIC_CLAIM_LEASE_S"
 

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from scenemosaic.deadlines import timed_pools
+from scenemosaic.waiting.deadlines import timed_pools
 
 C = TypeVar("C")
 

@@ -1,9 +1,9 @@
 """A grid as canonical JSON holds it."""
 
 from scenemosaic.canonical import Fields
-from scenemosaic.crs_text import code_or_wkt, wkt_of
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Affine6, Grid
+from scenemosaic.grids.crs_text import code_or_wkt, wkt_of
+from scenemosaic.grids.grid import Affine6, Grid
 
 
 def grid_json(grid: Grid) -> dict[str, object]:

@@ -7,12 +7,12 @@ from typing import Final, Literal
 
 from scenemosaic.canonical import Fields, decode, encode, without
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid
-from scenemosaic.grid_json import grid_from_json, grid_json
-from scenemosaic.item_facts import ItemFacts
+from scenemosaic.grids.grid import Grid
+from scenemosaic.grids.grid_json import grid_from_json, grid_json
 from scenemosaic.keys import check_job_id
-from scenemosaic.pin import Pin, pin_from_json
-from scenemosaic.recipe import Recipe, recipe_from_json
+from scenemosaic.plans.item_facts import ItemFacts
+from scenemosaic.plans.pin import Pin, pin_from_json
+from scenemosaic.recipes.recipe import Recipe, recipe_from_json
 
 # Enough for some 50,000 sources.
 MAX_PLAN_BYTES: Final = 32 << 20

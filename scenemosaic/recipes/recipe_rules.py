@@ -6,7 +6,7 @@ from typing import Final
 
 from scenemosaic.canonical import Number
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Tiling, ceil_div
+from scenemosaic.grids.grid import Tiling, ceil_div
 from scenemosaic.words import counted
 
 ITEM_SIZES: Final[Mapping[str, int]] = {

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from scenemosaic.outcome import Committed
-from scenemosaic.refusal import Refusal
+from scenemosaic.committing.outcome import Committed
+from scenemosaic.committing.refusal import Refusal
 from scenemosaic.stores.port import Condition
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from scenemosaic.claims import Claim, ClaimName, Claims, State
+from scenemosaic.claiming.claims import Claim, ClaimName, Claims, State
+from scenemosaic.claiming.held import Held, kept
 from scenemosaic.errors import ClaimLost, LeaseHeld
-from scenemosaic.held import Held, kept
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from scenemosaic.committing.refusal import Refusal
 from scenemosaic.errors import PermanentStoreError
-from scenemosaic.refusal import Refusal
 from scenemosaic.stores.port import ObjectInfo
 
 OVER_MARKER = "created_over_delete_marker"

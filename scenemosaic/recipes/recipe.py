@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from scenemosaic import recipe_rules as rules
 from scenemosaic.bandmath.computed import Computed, computed_from_json
 from scenemosaic.canonical import Fields, Number, encode, spell_number, without
 from scenemosaic.compositing.merge import Merge, merge_from_json
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Grid, Tiling
-from scenemosaic.grid_json import grid_from_json, grid_json
+from scenemosaic.grids.grid import Grid, Tiling
+from scenemosaic.grids.grid_json import grid_from_json, grid_json
+from scenemosaic.recipes import recipe_rules as rules
 
 # The version of new plans, and that of plans which name none.
 ENCODING: Final = 4

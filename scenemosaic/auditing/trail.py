@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from scenemosaic import audit, history, keys
-from scenemosaic.audit import Record
+from scenemosaic import keys
+from scenemosaic.auditing import audit
+from scenemosaic.auditing.audit import Record
+from scenemosaic.committing import history
+from scenemosaic.committing.metrics import Subject, count_outcomes
+from scenemosaic.committing.outcome import OVER_MARKER, Committed, Outcome
+from scenemosaic.committing.refusal import Refusal
 from scenemosaic.errors import SceneMosaicError, StoreError
-from scenemosaic.metrics import Subject, count_outcomes
-from scenemosaic.outcome import OVER_MARKER, Committed, Outcome
-from scenemosaic.refusal import Refusal
 from scenemosaic.session import Run
 from scenemosaic.store_session import AnySession
 from scenemosaic.stores.port import Condition, IfAbsent, ObjectInfo
@@ -34,8 +36,8 @@ class Trace:
 class Trail(Generic[S]):
     """The records of one piece of work, and its commits' outcomes and counters added up.
 
-    It is the witness (:class:`scenemosaic.witness.Witness`) of every commit that is made with
-    :attr:`session`. ``trace`` is complete once the trail has ended.
+    It is the witness (:class:`scenemosaic.committing.witness.Witness`) of every commit that is
+    made with :attr:`session`. ``trace`` is complete once the trail has ended.
     """
 
     plain: S

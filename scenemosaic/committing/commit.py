@@ -9,6 +9,10 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from scenemosaic.committing.metrics import count_refusal
+from scenemosaic.committing.outcome import COUNTERS, Committed, Outcome
+from scenemosaic.committing.refusal import Refusal, refusal
+from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying, system_effects
 from scenemosaic.errors import (
     ForeignObject,
     PermanentStoreError,
@@ -16,10 +20,6 @@ from scenemosaic.errors import (
     TransientStoreError,
 )
 from scenemosaic.manifests.port import Existing, Inserted, Manifest, Row
-from scenemosaic.metrics import count_refusal
-from scenemosaic.outcome import COUNTERS, Committed, Outcome
-from scenemosaic.refusal import Refusal, refusal
-from scenemosaic.retry import Effects, Pacer, RetryPolicy, retrying, system_effects
 from scenemosaic.stores.port import (
     Answer,
     Body,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from scenemosaic.claims import Claim, Claims, State
+from scenemosaic.claiming.claims import Claim, Claims, State
+from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import ClaimLost, SceneMosaicError, StoreError, TransientStoreError
-from scenemosaic.retry import RetryPolicy
 
 BEATS_PER_LEASE = 3
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from scenemosaic import canonical, keys
 from scenemosaic.canonical import Fields
-from scenemosaic.commit import Outcome, Refusal, commit_object, retrying
+from scenemosaic.committing.commit import Outcome, Refusal, commit_object, retrying
 from scenemosaic.errors import StoreError
 from scenemosaic.session import Run
 from scenemosaic.store_session import AnySession

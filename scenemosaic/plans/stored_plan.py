@@ -1,10 +1,10 @@
 """The plan of a job as the store holds it."""
 
 from scenemosaic import keys
-from scenemosaic.commit import RetryPolicy, retrying, system_effects
+from scenemosaic.committing.commit import RetryPolicy, retrying, system_effects
 from scenemosaic.errors import InputError
 from scenemosaic.places import Place
-from scenemosaic.plan import MAX_PLAN_BYTES, Plan, load_plan
+from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, load_plan
 from scenemosaic.stores import open_store
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from scenemosaic.committing.witness import NOBODY, Witness
 from scenemosaic.errors import InputError, TransientStoreError
-from scenemosaic.witness import NOBODY, Witness
 
 T = TypeVar("T")
 

@@ -3,8 +3,8 @@
 from typing import Final
 
 from scenemosaic.errors import InputError
-from scenemosaic.grid import Tiling, ceil_div
-from scenemosaic.recipe_rules import worst_tile_bytes
+from scenemosaic.grids.grid import Tiling, ceil_div
+from scenemosaic.recipes.recipe_rules import worst_tile_bytes
 
 # Runs of 8 MiB and more are copied inside an object store; half is taken for compression.
 GOOD_RAW_BYTES: Final = 16 << 20

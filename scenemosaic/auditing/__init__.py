@@ -1,0 +1,1 @@
+"""The audit log, and who fills it."""

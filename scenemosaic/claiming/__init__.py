@@ -1,0 +1,1 @@
+"""Claims: who assembles, so that others need not do the work only to lose."""

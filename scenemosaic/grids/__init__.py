@@ -1,0 +1,1 @@
+"""Pixel grids: CRS, transform, windows and blocks."""

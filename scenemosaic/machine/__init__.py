@@ -1,0 +1,1 @@
+"""How a process uses its machine: memory, threads, the collector, and what runs side by side."""

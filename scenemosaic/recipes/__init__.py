@@ -1,0 +1,1 @@
+"""The recipe: everything that decides the pixels."""
