@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from scenemosaic.errors import ConflictError, IncompleteError, InputError
+from scenemosaic.words import counted
 
 WOULD_RUN: Final = "WouldRun"
 PRESENT: Final = "AlreadyMosaicked"
@@ -25,6 +26,7 @@ class SceneRow:
     exit_code: int = 0
     windows: int | None = None
     run_id: str | None = None
+    undated: bool = False
 
     def to_table(self) -> dict[str, object]:
         """The row of an artifact's table."""
@@ -55,12 +57,13 @@ class BackfillReport:
     def exit_code(self) -> int:
         """0 where all is well; what is wrong with all that is wrong; 3 where that differs.
 
-        2 says that nothing was written, so only where every single scene was refused.
+        2 says that nothing was written, so only where every single scene was refused. A dry
+        run exits as the run would.
         """
         codes = {row.exit_code for row in self.rows}
         wrong = codes - {0}
-        if not wrong or self.dry_run:
-            return InputError.exit_code if codes == {InputError.exit_code} else 0
+        if not wrong:
+            return 0
         if len(wrong) == 1 and (wrong != {InputError.exit_code} or codes == wrong):
             return wrong.pop()
         return IncompleteError.exit_code
@@ -85,11 +88,21 @@ class BackfillReport:
         return not self.dry_run and any(row.exit_code not in fine for row in self.rows)
 
     @property
+    def note(self) -> str | None:
+        """What people should hear of scenes whose items will say no time."""
+        undated = sum(row.undated and row.state != PRESENT for row in self.rows)
+        if not undated:
+            return None
+        return (
+            f"{counted(undated, 'scene')} of {len(self.rows)} without a time: the STAC items of "
+            "such mosaics cover all years (0001 to 9999), so that every search by time finds them"
+        )
+
+    @property
     def summary(self) -> str:
         """The counts in one line."""
-        plural = "" if len(self.rows) == 1 else "s"
         parts = [f"{count} {name}" for name, count in sorted(self.counts.items())]
-        return f"{len(self.rows)} scene{plural}: {', '.join(parts) or 'nothing to do'}"
+        return f"{counted(len(self.rows), 'scene')}: {', '.join(parts) or 'nothing to do'}"
 
     def to_json(self) -> dict[str, object]:
         """The contract of ``backfill --json``."""

@@ -62,7 +62,10 @@ def backfill(
 
     with launcher:
         rows = _all(found, one, wanted.at_once, launcher)
-    return BackfillReport(rows, wanted.dry_run, watch.seconds)
+    report = BackfillReport(rows, wanted.dry_run, watch.seconds)
+    if report.note is not None:
+        _log.warning("%s", report.note)
+    return report
 
 
 def _all(
@@ -138,5 +141,5 @@ def _row(
     run_id: str | None = None,
 ) -> SceneRow:
     plan = scene.spec.plan
-    windows = len(plan.recipe.tiling())
-    return SceneRow(name, plan.job_id, state, detail, exit_code, windows, run_id)
+    windows, undated = len(plan.recipe.tiling()), plan.datetime is None
+    return SceneRow(name, plan.job_id, state, detail, exit_code, windows, run_id, undated)

@@ -17,17 +17,31 @@ MOST_S: Final = 10.0
 # In between, so many for each worker that none waits long for another's last batch.
 GOOD_PER_WORKER: Final = 16
 LEAST_PER_WORKER: Final = 3
-# Raw megabytes that one core of 2026 makes tiles of in a second, by codec and from which level
-# on: scenes of 1 to 4 bytes a sample and of all sorts are within a factor of about two of it.
+# Raw megabytes that one core encodes in a second, by codec and from which level on. Measured on
+# 2026-11-30 on one core of an AMD EPYC that others kept busy, by imagecodecs and the predictor of
+# each type, in blocks of 512 pixels: noisy and smooth scenes of 1 to 4 bytes a sample, Landsat 8
+# and HiRISE among them. Each is within a factor of two to three of these.
 MB_PER_S: Final[Mapping[str, tuple[tuple[int, float], ...]]] = {
-    "deflate": ((0, 160.0), (3, 90.0), (5, 55.0), (10, 15.0)),
-    "zstd": ((0, 140.0), (5, 60.0), (11, 20.0), (14, 4.0)),
-    "lzw": ((0, 85.0),),
-    "lerc": ((0, 150.0),),
+    "deflate": ((0, 150.0), (3, 100.0), (6, 80.0), (9, 70.0), (10, 28.0), (12, 13.0)),
+    "zstd": (
+        *((0, 600.0), (3, 200.0), (6, 85.0), (9, 60.0)),
+        *((12, 40.0), (14, 6.0), (17, 3.5), (19, 2.2), (22, 1.7)),
+    ),
+    "lzw": ((0, 125.0),),
+    "lerc": ((0, 120.0),),
     "jpeg": ((0, 200.0),),
-    "webp": ((0, 70.0),),
-    "none": ((0, 490.0),),
+    "webp": ((0, 15.0),),
+    "none": ((0, 3000.0),),
 }
+# The same of those that have efforts, without a level.
+_BY_EFFORT: Final[Mapping[str, Mapping[str, float]]] = {
+    "deflate": {"fast": 350.0, "balanced": 130.0, "small": 70.0},
+    "zstd": {"fast": 600.0, "balanced": 200.0, "small": 60.0},
+}
+# To read a source, to halve its pixels and to store what came of it.
+READ_MB_PER_S: Final = 490.0
+# A pyramid has a third more pixels than its largest level.
+PYRAMID: Final = 4 / 3
 WINDOW_OVERHEAD_S: Final = 0.01
 # What GDAL's warper takes for three bands of one source, coordinates included.
 WARP_S_PER_MPX: Final = 0.5
@@ -40,15 +54,18 @@ def window_seconds(recipe: Recipe) -> float:
     megabytes = side_x * side_y * recipe.bands * ITEM_SIZES[recipe.dtype] / 1e6
     warped = recipe.merge is not None and recipe.merge.warp is not None
     warp_s = side_x * side_y / 1e6 * WARP_S_PER_MPX if warped else 0.0
-    return WINDOW_OVERHEAD_S + megabytes / mb_per_s(recipe) + warp_s
+    encoded = megabytes * (PYRAMID if recipe.tiling().tile_levels else 1.0)
+    return WINDOW_OVERHEAD_S + megabytes / READ_MB_PER_S + encoded / mb_per_s(recipe) + warp_s
 
 
 def mb_per_s(recipe: Recipe) -> float:
-    """Raw megabytes that a core makes tiles of in a second under a recipe."""
-    rates = MB_PER_S[recipe.compress]
-    if recipe.compress not in ("deflate", "zstd"):  # the level of the others is a quality
+    """Raw megabytes that a core encodes in a second under a recipe."""
+    rates, efforts = MB_PER_S[recipe.compress], _BY_EFFORT.get(recipe.compress)
+    if efforts is None:  # the level of the others is a quality
         return rates[0][1]
-    return [rate for first, rate in rates if first <= (recipe.level or 0)][-1]
+    if recipe.level is None:
+        return efforts[recipe.effort]
+    return [rate for first, rate in rates if first <= recipe.level][-1]
 
 
 def batch_size(recipe: Recipe, missing: int, workers: int) -> int:

@@ -170,7 +170,7 @@ def as_text(report: BackfillReport) -> str:
     rows = report.rows[:_SHOWN]
     width = max((len(row.state) for row in rows), default=0)
     lines = [
-        f"{row.state:{width}}  {row.job_id or '-' * 32}  {shown(row.scene)}"
+        f"{row.state:{width}}  {row.job_id or '-' * 32}  {_with_reason(row)}"
         + ("" if row.exit_code else f"  {row.detail}")
         for row in rows
     ]

@@ -12,7 +12,14 @@ from scenemosaic.errors import StoreError
 from scenemosaic.gc import Found
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.roots import Root, check_there, default_manifest, parse_manifest, parse_root
+from scenemosaic.roots import (
+    Root,
+    check_there,
+    default_manifest,
+    has_outputs,
+    parse_manifest,
+    parse_root,
+)
 from scenemosaic.stores import open_store
 
 
@@ -78,6 +85,8 @@ def _as_json(one: Found) -> dict[str, object]:
 
 def _as_text(root: Root, found: Sequence[Found], older_than_s: int, abort: bool) -> str:
     if not found:
+        if root.scheme == "file" and not has_outputs(root):
+            return f"nothing of scenemosaic is under {root.uri}: is the root spelled right?"
         return (
             f"no upload under {root.uri} is older than {spell_age(older_than_s)} "
             "(--older-than): nothing was abandoned"

@@ -1,6 +1,9 @@
 """``scenemosaic assemble``, ``status`` and ``init``: the engine alone, without Prefect."""
 
 import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 
 from flows.cli_process import as_text
 from flows.console import Console, shown
@@ -22,6 +25,8 @@ from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.publishing.published import head
 from scenemosaic.roots import parse_root
 from scenemosaic.session import open_session
+from scenemosaic.verification.other_root import other_root
+from scenemosaic.words import counted
 
 
 def assemble(job_id: str, place: Place, console: Console) -> int:
@@ -55,11 +60,12 @@ def _compute(spec: JobSpec) -> str:
 
 
 def status(job_id: str, place: Place, console: Console) -> int:
-    """How far a job is. Changes nothing."""
+    """How far a job is. Changes nothing; the exit code is 0 whatever was found."""
     spec = job.load_at(job_id, place)
     gaps = job.find_gaps(spec)
     found = _published(spec)
     pointed, latest = _latest(spec)
+    finished = not gaps.missing and all(found.values())
     value: dict[str, object] = {
         "job_id": job_id,
         "title": spec.plan.title,
@@ -68,7 +74,7 @@ def status(job_id: str, place: Place, console: Console) -> int:
         "rows": gaps.present,
         "missing": list(gaps.missing),
         **found,
-        "finished": not gaps.missing and all(found.values()),
+        "finished": finished,
         "latest": pointed,
     }
     lines = [f"job      {job_id}", f"windows  {gaps.present} of {gaps.windows} with a row"]
@@ -77,9 +83,31 @@ def status(job_id: str, place: Place, console: Console) -> int:
     if gaps.missing:
         lines.append(f"missing  {' '.join(gaps.missing)}")
     lines += [f"{name:8} {shown(uri) if uri else 'not there'}" for name, uri in found.items()]
+    if found["mosaic"] and not found["mosaic"].endswith(keys.mosaic_key(job_id)):
+        lines.append(
+            "         (item.json leads there; earlier mosaics stay, and are named no longer)"
+        )
     lines.append(f"latest   {latest}")
+    lines.append(
+        "finished" if finished else f"not finished: {_next(spec, len(gaps.missing), found)}"
+    )
     console.answer(value, "\n".join(lines))
     return 0
+
+
+def _next(spec: JobSpec, missing: int, found: Mapping[str, str | None]) -> str:
+    """What an unfinished job lacks, and the command that makes it."""
+    said = partial(command, job_id=spec.plan.job_id, place=spec.place)
+    if found["item"] is not None:  # it was finished once
+        lost = [counted(missing, "row")] if missing else []
+        lost += [name for name, uri in found.items() if uri is None]
+        no_row = missing == len(spec.plan.recipe.tiling())
+        other = other_root(open_session(spec), spec) if no_row else None
+        said_root = f"; its rows are of another root, {other}" if other else ""
+        return f"gone since it was: {' and '.join(lost)}{said_root}; run {said('repair')}"
+    if missing:
+        return f"run scenemosaic process SOURCE again for {counted(missing, 'window')}"
+    return f"every window has a row; run {said('assemble')}"
 
 
 def _latest(spec: JobSpec) -> tuple[bool | None, str]:
@@ -112,6 +140,7 @@ def _published(spec: JobSpec) -> dict[str, str | None]:
 def initialise(place: Place, console: Console) -> int:
     """Make the manifest's table or schema, and say which lifecycle rule the root needs."""
     root, url = parse_root(place.store.root), place.manifest.url
+    new = root.scheme == "file" and not Path(root.prefix).exists()
     rows = open_manifest(url, place.manifest.access)
     try:
         made = retrying(rows.ensure, RetryPolicy(), system_effects())
@@ -120,7 +149,8 @@ def initialise(place: Place, console: Console) -> int:
     rule = lifecycle(root)
     shown_url = public_manifest(url)
     value = {"root": root.uri, "manifest": shown_url, "made": made, "lifecycle": rule}
-    lines = [f"manifest {shown_url} {'was made' if made else 'was there already'}"]
+    lines = [f"root     {root.prefix} is a new folder"] if new else []
+    lines.append(f"manifest {shown_url} {'was made' if made else 'was there already'}")
     if rule is not None:
         lines += [
             f"The bucket {root.bucket} needs this lifecycle rule, beside those that it has:",

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -110,9 +111,24 @@ def _placed(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _root(to: str | None, block: str | None) -> str:
-    if to is None or block is not None:
-        raise click.UsageError("give a root (ROOT, --to ROOT) or --block NAME, and not both")
+    if to is not None and block is not None:
+        raise click.UsageError("give a root or --block NAME, and not both")
+    if to is None:
+        raise click.UsageError(_no_root(click.get_current_context()))
     return to
+
+
+def _no_root(ctx: click.Context) -> str:
+    """What is missing, as this command takes it."""
+    if any(
+        param.name == "to" and param.param_type_name == "argument" for param in ctx.command.params
+    ):
+        return "no root: add ROOT or --block NAME"
+    sources: Sequence[str] = ctx.params.get("sources") or ctx.params.get("scenes") or ()
+    last = Path(sources[-1]) if len(sources) > 1 else None
+    if last is not None and not last.suffix and not last.is_file():
+        return f"no root: if {sources[-1]} is meant as one, write --to {sources[-1]}"
+    return "no root: add --to FOLDER or --block NAME"
 
 
 _RECIPE: Final = (

@@ -8,9 +8,7 @@ from flows.limits import Limits
 from scenemosaic import job
 from scenemosaic.explain.cost import prices_of
 from scenemosaic.job import PlanOptions
-from scenemosaic.places import place_at
-
-_MANIFEST = "dynamodb://scenemosaic-manifest"
+from scenemosaic.places import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +16,7 @@ class Asked:
     """What the user asked for."""
 
     sources: tuple[str, ...]
-    root: str
+    place: Place
     options: PlanOptions
     explain: bool
     ratio: float
@@ -28,11 +26,10 @@ class Asked:
 def plan(asked: Asked, limits: Limits, console: Console) -> int:
     """Print the plan. Raises InputError; no root and no manifest is asked."""
     prices = prices_of(asked.prices)
-    manifest = None if asked.root.startswith("s3://") else _MANIFEST
-    spec = job.plan_at(asked.sources, place_at(asked.root, manifest), asked.options)
-    value, text = plan_text.as_json(spec, limits), plan_text.as_text(spec, limits)
+    spec = job.plan_at(asked.sources, asked.place, asked.options)
+    value, more = plan_text.as_json(spec, limits), list[str]()
     if asked.explain:
         value |= {"explain": explain_text.as_json(spec, limits, asked.ratio, prices)}
-        text += f"\n{explain_text.as_text(spec, limits, asked.ratio, prices)}"
-    console.answer(value, text)
+        more = [explain_text.as_text(spec, limits, asked.ratio, prices)]
+    console.answer(value, plan_text.as_text(spec, limits, *more))
     return 0

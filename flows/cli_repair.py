@@ -84,9 +84,6 @@ def _to_publish(spec: JobSpec, report: RepairReport) -> list[str]:
 def _repair(spec: JobSpec, request: Request, run: Run, console: Console) -> RepairReport:
     watch, progress = Stopwatch(), console.progress()
     unrecorded: list[Record] = []
-    known = request.sources or all(pin.uri is not None for pin in spec.plan.sources)
-    if not known and not request.names:
-        progress.say("where a window is wrong, --source has to say where the local source lies")
     try:
         with watch.stage("verify", progress):
             found = engine.survey(spec, request.names, request.sources, progress.verified)
@@ -149,6 +146,12 @@ def as_text(report: RepairReport) -> str:
     if report.mosaic is not None:
         mosaic = report.mosaic
         lines.append(f"mosaic   {shown(mosaic.uri)} ({in_bytes(mosaic.bytes)}, {mosaic.outcome})")
+    if report.former_mosaic is not None:
+        damaged = ", damaged," if report.was_damaged else ""
+        lines.append(
+            f"former   {report.former_mosaic} stays as it was{damaged} and is named no longer: "
+            "item.json says where the mosaic is"
+        )
     lines += [f"left     {one.subject}: {one.detail}" for one in report.left[:_SHOWN]]
     return "\n".join([*lines, f"time     {in_seconds(report.seconds)} in all"])
 

@@ -3,12 +3,14 @@
 from dataclasses import asdict
 
 from flows import batches
+from flows.estimate import dear_levels
 from flows.limits import Limits
 from flows.progress import in_bytes
 from scenemosaic.explain import cost as costs
 from scenemosaic.explain.cost import Prices
 from scenemosaic.explain.memory import process_bytes, window_raw_bytes
 from scenemosaic.explain.mosaic_parts import (
+    Parts,
     boxes_raw_bytes,
     level_raw_bytes,
     mosaic_parts,
@@ -73,33 +75,39 @@ def _boxes_line(recipe: Recipe, ratio: float) -> list[str]:
     return [f"boxes    {boxes} of the mosaic's top levels, about {size}, made by tasks before it"]
 
 
+def _upload(parts: Parts) -> str:
+    """How the mosaic gets to S3."""
+    if parts.is_single_put:
+        return "the mosaic in one PUT"
+    stages = ", in two stages" if parts.in_two_stages else ""
+    return (
+        f"the mosaic in about {counted(parts.count, 'part')}: {parts.copied} copied in the store, "
+        f"{parts.uploaded} uploaded{stages}"
+    )
+
+
 def as_text(spec: JobSpec, limits: Limits, ratio: float, prices: Prices) -> str:
-    """The same for people."""
+    """The same for people, without what the plan's own lines say."""
     plan, recipe = spec.plan, spec.plan.recipe
-    value = as_json(spec, limits, ratio, prices)
     asked, parts = requests(plan, spec.root, ratio), mosaic_parts(recipe, ratio)
     stored = 2 * mosaic_raw_bytes(recipe) * ratio
     made = costs.cost(asked, stored, prices)
     threads = 1 if limits.engine.crosses else limits.workers
     a_process = in_bytes(process_bytes(recipe, threads))
-    whole = "one PUT" if parts.is_single_put else f"about {counted(parts.count, 'part')}"
-    stages = ", in two stages" if parts.in_two_stages else ""
+    shrunk = "nothing compresses" if ratio == 1 else f"blocks shrink to {ratio:g} of it"
     return "\n".join(
         [
-            f"windows  {value['windows']} of {recipe.window_size} pixels, "
-            f"{in_bytes(window_raw_bytes(recipe))} raw each",
-            f"batches  {value['batches']} of {value['windows_per_task']} "
-            f"on {counted(limits.workers, 'worker')} ({limits.engine.name})",
-            f"memory   at most {a_process} a process of {counted(threads, 'thread')}",
+            f"memory   at most {a_process} a process of {counted(threads, 'thread')} "
+            f"({limits.engine.name}); a window is {in_bytes(window_raw_bytes(recipe))} raw",
             f"bytes    {in_bytes(level_raw_bytes(recipe, 0))} raw; tiles and mosaic "
-            f"{in_bytes(stored)} where blocks shrink to {ratio:g} of it",
-            f"objects  {asked.tile_puts} tiles and at most {asked.other_puts} other PUTs, "
-            f"{asked.gets} GETs and HEADs (sources not counted)",
-            f"rows     {asked.row_writes} and at most {asked.other_row_writes} others: "
-            f"{asked.write_units} write units, {asked.read_units} read units",
-            f"mosaic   {whole}: {parts.copied} copied in the store, {parts.uploaded} uploaded"
-            f"{stages}",
+            f"{in_bytes(stored)} if {shrunk} (--ratio {ratio:g})",
+            f"S3       {counted(asked.tile_puts, 'tile')} and at most {asked.other_puts} other "
+            f"PUTs, {asked.gets} GETs and HEADs (sources not counted)",
+            f"DynamoDB {counted(asked.row_writes, 'row')} and at most {asked.other_row_writes} "
+            f"others: {asked.write_units} write units, {asked.read_units} read units",
+            f"upload   {_upload(parts)}",
             *_boxes_line(recipe, ratio),
+            *dear_levels(recipe),
             f"cost     about ${made.once:.4f} once (PUTs {made.puts:.4f}, GETs {made.gets:.4f}, "
             f"rows {made.rows:.4f}), ${made.month:.4f} a month",
             f"prices   {costs.AS_OF}; --price says others",

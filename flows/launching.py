@@ -30,6 +30,7 @@ from flows.planned_run import process_planned
 from flows.server import PrefectUnavailable
 from flows.session import Session, Silent
 from scenemosaic.errors import InputError
+from scenemosaic.machine import in_hand
 
 PROCESS: Final = "process-scene/default"
 FIRST_POLL_S: Final = 1.0
@@ -98,7 +99,8 @@ class InProcess:
         settings = SettingsContext.get()
         work = partial(process_planned, session, self.limits, launch.scene.options)
         try:
-            state = Context().run(_with, settings, work)
+            with in_hand.scene():
+                state = Context().run(_with, settings, work)
         except httpx.TransportError as error:
             if not session.reports:
                 raise PrefectUnavailable(f"Prefect's API went away ({error})") from error

@@ -9,6 +9,7 @@ from typing import Final
 from flows.progress import in_bytes, in_seconds
 from flows.session import Observer
 from scenemosaic.job import WindowOutcome
+from scenemosaic.mosaic.progress import COPYING, MAKING
 from scenemosaic.words import counted
 
 # Of a scene's time the windows take nearly all; the rest is the mosaic.
@@ -27,6 +28,8 @@ class Snapshot:
     seconds: float
     copied_bytes: int = 0
     mosaic_bytes: int = 0
+    boxes: int = 0
+    all_boxes: int = 0
 
     @property
     def percent(self) -> float:
@@ -45,6 +48,8 @@ class Snapshot:
         ]
         if self.mosaic_bytes:
             parts.append(f"mosaic {in_bytes(self.copied_bytes)} of {in_bytes(self.mosaic_bytes)}")
+        elif self.all_boxes:
+            parts.append(f"{MAKING}, {self.boxes} of {counted(self.all_boxes, 'box', 'boxes')}")
         elif self.done and self.seconds > 0:
             left = (self.total - self.present - self.done) * self.seconds / self.done
             parts += [
@@ -63,7 +68,7 @@ class Live:
         self._lock = threading.Lock()
         self._stage = ""
         self._total = self._present = self._done = self._bytes = 0
-        self._copied = self._mosaic = 0
+        self._copied = self._mosaic = self._boxes = self._all_boxes = 0
         self._start = clock()
 
     def stage(self, name: str) -> None:
@@ -78,9 +83,12 @@ class Live:
             self._done += 1
             self._bytes += outcome.size_bytes
 
-    def copied(self, done_bytes: int, total_bytes: int) -> None:
+    def copied(self, done: int, total: int, phase: str = COPYING) -> None:
         with self._lock:
-            self._copied, self._mosaic = done_bytes, total_bytes
+            if phase == MAKING:
+                self._boxes, self._all_boxes = done, total
+            else:
+                self._copied, self._mosaic = done, total
 
     def snapshot(self) -> Snapshot | None:
         """The moment; None before the windows are known."""
@@ -96,6 +104,8 @@ class Live:
                 self._clock() - self._start,
                 self._copied,
                 self._mosaic,
+                self._boxes,
+                self._all_boxes,
             )
 
 
@@ -117,6 +127,6 @@ class Both:
         for one in self._all:
             one.window(outcome)
 
-    def copied(self, done_bytes: int, total_bytes: int) -> None:
+    def copied(self, done: int, total: int, phase: str = COPYING) -> None:
         for one in self._all:
-            one.copied(done_bytes, total_bytes)
+            one.copied(done, total, phase)

@@ -1,8 +1,8 @@
 """A plan as ``--dry-run`` shows it."""
 
-from flows import batches
+from flows import batches, estimate
 from flows.limits import Limits
-from flows.progress import in_bytes, in_seconds
+from flows.progress import in_bytes
 from flows.redact import public_manifest
 from scenemosaic import keys
 from scenemosaic.job import JobSpec
@@ -18,6 +18,7 @@ def as_json(spec: JobSpec, limits: Limits) -> dict[str, object]:
     tiling = recipe.tiling()
     size = _batch_size(spec, limits)
     last = tiling.window(len(tiling) - 1)
+    expected = estimate.estimate(recipe, limits)
     return {
         "job_id": job_id,
         "root": spec.root,
@@ -40,14 +41,17 @@ def as_json(spec: JobSpec, limits: Limits) -> dict[str, object]:
             "item": keys.item_key(job_id),
         },
         "estimate": {
-            "seconds": round(_seconds(spec, limits), 1),
+            "seconds": round(expected.total),
+            "windows_seconds": round(expected.windows),
+            "assembly_seconds": round(expected.assembly),
             "worst_tile_bytes": recipe.worst_tile_bytes(),
         },
+        "warnings": list(spec.notes),
     }
 
 
-def as_text(spec: JobSpec, limits: Limits) -> str:
-    """The same for people."""
+def as_text(spec: JobSpec, limits: Limits, *more: str) -> str:
+    """The same for people, with ``more`` of it before the end."""
     recipe, job_id = spec.plan.recipe, spec.plan.job_id
     tiling, grid = recipe.tiling(), recipe.grid
     value = as_json(spec, limits)
@@ -68,8 +72,10 @@ def as_text(spec: JobSpec, limits: Limits) -> str:
             f"tiles    {spec.root}/{keys.tile_key(job_id, tiling.window(0).name)} …",
             f"mosaic   {spec.root}/{keys.mosaic_key(job_id)}",
             f"rows     {public_manifest(spec.manifest)}",
-            f"estimate about {in_seconds(_seconds(spec, limits))} for the windows, "
-            f"a tile of at most {in_bytes(recipe.worst_tile_bytes())}",
+            f"estimate {estimate.as_text(recipe, limits)}",
+            f"size     no tile larger than {in_bytes(recipe.worst_tile_bytes())} (whole blocks of "
+            f"{recipe.block_size} that do not compress, and room for the header)",
+            *more,
             "nothing was written",
         ]
     )
@@ -106,8 +112,3 @@ def _batch_size(spec: JobSpec, limits: Limits) -> int:
     recipe = spec.plan.recipe
     automatic = batches.batch_size(recipe, len(recipe.tiling()), limits.workers)
     return limits.windows_per_task or automatic
-
-
-def _seconds(spec: JobSpec, limits: Limits) -> float:
-    recipe = spec.plan.recipe
-    return len(recipe.tiling()) * batches.window_seconds(recipe) / limits.workers

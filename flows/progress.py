@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
+from scenemosaic.mosaic.progress import COPYING, MAKING
 from scenemosaic.words import counted
 
 if TYPE_CHECKING:
@@ -62,8 +63,12 @@ class Meter:
             self._shown_at, self._shown_share = self._clock(), 0.0
 
     def hint(self, text: str) -> None:
-        """What goes on now, on a terminal alone; the next line or the end takes its place."""
+        """What goes on now, on a terminal alone; the next line or the end takes its place.
+
+        What is counted from here on begins anew.
+        """
         with self._lock:
+            self._shown_at, self._shown_share = self._clock(), 0.0
             if self._terminal:
                 self._stream.write(_CLEAR + text)
                 self._stream.flush()
@@ -132,11 +137,23 @@ class Progress:
             self._meter.line(f"  window {outcome.window} failed: {outcome.error}")
         self._meter.update(share, text)
 
-    def copied(self, done_bytes: int, total_bytes: int) -> None:
-        if not done_bytes:
-            self._meter.line(f"mosaic of {in_bytes(total_bytes)}")
-        share = done_bytes / total_bytes if total_bytes else 1.0
-        self._meter.update(share, f"{in_bytes(done_bytes)} of {in_bytes(total_bytes)}")
+    def copied(self, done: int, total: int, phase: str = COPYING) -> None:
+        """How far the mosaic is, in boxes of its smaller levels and then in bytes."""
+        if phase == MAKING:
+            self._made(done, total)
+            return
+        if not done:
+            self._meter.line(f"mosaic of {in_bytes(total)}")
+        share = done / total if total else 1.0
+        self._meter.update(share, f"{in_bytes(done)} of {in_bytes(total)}")
+
+    def _made(self, done: int, total: int) -> None:
+        """A short job says nothing of it: the last box is followed by the copying."""
+        if not done:
+            self._meter.hint(f"{MAKING} …")
+        elif done < total:
+            text = f"{MAKING}: {done} of {counted(total, 'box', 'boxes')}"
+            self._meter.update(done / total, text)
 
     def verified(self, stage: str, done: int, total: int) -> None:
         """How far a verification is, in windows and then in bytes of the mosaic."""

@@ -14,6 +14,7 @@ def repair_json(report: RepairReport) -> dict[str, object]:
         **{name: report.count(name.replace("_", "-")) for name in _COUNTED},
         "mosaic": None if mosaic is None else mosaic_json(mosaic),
         "revision": None if mosaic is None else mosaic.revision,
+        "former_mosaic": report.former_mosaic,
         "item": None if mosaic is None else mosaic.item,
         "preview": None if mosaic is None else mosaic.preview,
         "plan_restored": report.plan_restored,

@@ -1,7 +1,6 @@
 """Serve the deployments of :mod:`flows.deployment_table` from this very process."""
 
 import asyncio
-import contextlib
 import importlib
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +11,14 @@ from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.deployments.runner import RunnerDeployment
-from prefect.exceptions import ObjectNotFound, TerminationSignal
+from prefect.exceptions import ObjectNotFound
 from prefect.runner import Runner
 from prefect.schedules import Cron, Interval, Schedule
 from prefect.types.entrypoint import EntrypointType
 
 import blocks
+from flows import ending
+from flows.console import complain
 from flows.deployment_table import NAME, TABLE, TAGS, Entry, Timetable
 
 
@@ -43,9 +44,8 @@ def register_deployments(runs_at_once: int) -> tuple[Runner, list[str]]:
 
 
 def serve_all(runner: Runner) -> None:
-    """Carry out what is scheduled, until interrupted or terminated."""
-    with contextlib.suppress(KeyboardInterrupt, TerminationSignal):
-        asyncio.run(runner.start())
+    """Carry out what is scheduled, until interrupted or terminated; then end its runs."""
+    asyncio.run(ending.serve(runner, complain))
 
 
 def deployments() -> list[RunnerDeployment]:

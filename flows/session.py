@@ -8,6 +8,7 @@ from flows.own_cluster import OwnCluster
 from flows.report import ProcessReport
 from scenemosaic.auditing.trail import Trace
 from scenemosaic.job import JobSpec, WindowOutcome
+from scenemosaic.mosaic.progress import COPYING
 
 
 class Observer(Protocol):
@@ -22,8 +23,8 @@ class Observer(Protocol):
     def window(self, outcome: WindowOutcome) -> None:
         """One window is done."""
 
-    def copied(self, done_bytes: int, total_bytes: int) -> None:
-        """How much of the mosaic stands."""
+    def copied(self, done: int, total: int, phase: str = COPYING) -> None:
+        """How much of the mosaic stands, in bytes; before that, boxes of its smaller levels."""
 
 
 class Silent:
@@ -38,7 +39,7 @@ class Silent:
     def window(self, outcome: WindowOutcome) -> None:
         pass
 
-    def copied(self, done_bytes: int, total_bytes: int) -> None:
+    def copied(self, done: int, total: int, phase: str = COPYING) -> None:
         pass
 
 

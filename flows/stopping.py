@@ -1,11 +1,17 @@
 """Ctrl-C and SIGTERM: the first ends a command once what it has in hand is done, the second now."""
 
+import contextlib
 import os
 import signal
+import sys
+from collections.abc import Mapping
 from types import FrameType
 from typing import Final
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+from scenemosaic.machine import in_hand
+
+NAMES: Final[Mapping[int, str]] = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+_CLEAR: Final = "\r\x1b[2K"
 
 
 class Stopped(KeyboardInterrupt):
@@ -18,7 +24,7 @@ class Stopped(KeyboardInterrupt):
 
 def end_in_order() -> None:
     """Let both signals raise Stopped in the main thread, once."""
-    for number in _SIGNALS:
+    for number in NAMES:
         signal.signal(number, _stop)
 
 
@@ -37,6 +43,15 @@ def _exit_code(number: int) -> int:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    for one in _SIGNALS:
+    for one in NAMES:
         signal.signal(one, lambda again, _: os._exit(_exit_code(again)))
+    if (held := in_hand.said()) is not None:
+        _say(f"scenemosaic: finishing {held} in hand; {NAMES[number]} again ends now\n")
     raise Stopped(number)
+
+
+def _say(line: str) -> None:
+    """Past the stream: what the signal has interrupted may be writing to it."""
+    with contextlib.suppress(OSError):
+        number = sys.stderr.fileno()
+        os.write(number, ((_CLEAR if os.isatty(number) else "") + line).encode())

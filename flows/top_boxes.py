@@ -47,7 +47,7 @@ def box_batch_size(recipe: Recipe, boxes: Sequence[Box], workers: int) -> int:
     """Boxes a batch, as with windows."""
     levels = boxes[0].up
     # All levels of a box together have a third more pixels than the largest.
-    megabytes = largest_bytes(recipe, levels) / 1e6 * 4 / 3
+    megabytes = largest_bytes(recipe, levels) / 1e6 * batches.PYRAMID
     box_s = 4**levels * SEED_S + megabytes / batches.mb_per_s(recipe)
     return batches.size_of(box_s, len(boxes), workers)
 

@@ -1,10 +1,12 @@
 """The hook of mkdocs.yml: adds the reference pages to the documents as they are built."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -16,3 +18,10 @@ def on_files(files: Files, config: Any) -> Files:
     for name, page in PAGES.items():
         files.append(File.generated(config, f"reference/{name}", content=page()))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: Any, files: Files) -> str:
+    """The list of the pages leads to them, which a checkout's own cannot: it has none."""
+    if page.file.src_uri != "reference/README.md":
+        return markdown
+    return re.sub(r"`(\w+\.md)`", r"[\1](\1)", markdown)

@@ -14,6 +14,8 @@ from scenemosaic.errors import InputError, PermanentStoreError
 
 Resolver = Callable[[str], object]
 T = TypeVar("T")
+# The end of a message where AWS was not reached at all.
+UNREACHED: Final = "; check AWS_ENDPOINT_URL, the region and the network"
 
 _REFERENCE: Final = re.compile(r"([a-z0-9-]+)/([A-Za-z0-9._-]+)")
 _ENDPOINT: Final = re.compile(r"https?://[^/@?#\s]+(/[^?#\s]*)?")

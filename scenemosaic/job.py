@@ -75,7 +75,8 @@ def plan_at(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSp
         _log.warning("%s", note)
     if old is not None:
         check_likeness(scene.plan, old)
-    return replace(_spec(scene.plan, scene.locations, place), reuse=options.reuse)
+    spec = _spec(scene.plan, scene.locations, place)
+    return replace(spec, reuse=options.reuse, notes=scene.notes)
 
 
 def _spec(plan: Plan, locations: tuple[str, ...], place: Place) -> JobSpec:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from scenemosaic.access import ENVIRONMENT, Access
-from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.roots import check_folder, default_manifest, parse_manifest, parse_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ def place_at(root: str, manifest: str | None = None) -> Place:
     Raises InputError where one of them cannot be read.
     """
     parsed = parse_root(root)
+    check_folder(parsed)
     return Place(StorePlace(parsed.uri), manifest_at(manifest or default_manifest(parsed)))
 
 

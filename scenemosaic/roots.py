@@ -82,11 +82,28 @@ def parse_root(text: str) -> Root:
     return _bucket(scheme, parts.netloc, parts.path, text)
 
 
+def is_there(root: Root) -> bool:
+    """Whether a local root is a folder; of a cloud's nothing is known."""
+    return root.scheme != "file" or Path(root.prefix).is_dir()
+
+
 def check_there(text: str) -> None:
     """InputError where ``text`` is a local root without a folder; a cloud says so when asked."""
     root = parse_root(text)
-    if root.scheme == "file" and not Path(root.prefix).is_dir():
+    if not is_there(root):
         raise InputError(f"there is no folder {root.prefix}: is the root spelled right?")
+
+
+def check_folder(root: Root) -> None:
+    """InputError where a local root is a file; it need not be there."""
+    if root.scheme == "file" and Path(root.prefix).is_file():
+        raise InputError(f"{root.prefix} is a file, and a root is a folder")
+
+
+def has_outputs(root: Root) -> bool:
+    """Whether a local root was ever written to, or at least made."""
+    folder = Path(root.prefix)
+    return (folder / ".scenemosaic").is_dir() or (folder / "manifest.db").is_file()
 
 
 def default_manifest(root: Root) -> str:

@@ -27,7 +27,7 @@ class JobSpec:
 
     ``locations`` are the paths or URIs of the plan's sources, in its order. Sources are reached
     as the store is. ``reuse`` is the ID of a job under the same root whose tiles are taken over
-    where they are the same (:mod:`scenemosaic.reuse`).
+    where they are the same (:mod:`scenemosaic.reuse`). ``notes`` are what planning noticed.
     """
 
     plan: Plan
@@ -37,6 +37,7 @@ class JobSpec:
     store_access: Access = ENVIRONMENT
     manifest_access: Access = ENVIRONMENT
     reuse: str | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def place(self) -> Place:

@@ -18,6 +18,7 @@ from scenemosaic.compositing.described import merged_template
 from scenemosaic.divergence import adopt
 from scenemosaic.errors import SourceReadError
 from scenemosaic.grids.grid import Window
+from scenemosaic.machine import in_hand
 from scenemosaic.machine.memory import reuse_large_buffers
 from scenemosaic.machine.software import software_versions
 from scenemosaic.manifests.port import Row
@@ -79,7 +80,7 @@ def commit_windows(
     outcomes = []
     with trail(open_session(spec), spec.plan.job_id, run, "window") as found:
         session = found.session
-        for number in numbers:
+        for number in in_hand.windows(numbers):
             outcome = _commit_window(session, spec, number, run)
             outcomes.append(outcome)
             if report is not None:

@@ -14,5 +14,9 @@ def load(kind: type[B], name: str) -> B:
     try:
         found: Any = kind.load(name, _sync=True)  # type: ignore[call-arg]
     except ValueError as error:
-        raise InputError(f"{kind.get_block_type_slug()}/{name}: {error}") from error
+        slug, made = kind.get_block_type_slug(), f"{kind.__name__}(…).save({name!r})"
+        raise InputError(
+            f"{slug}/{name}: {error}: save one by `from blocks import {kind.__name__}; {made}`, or "
+            "on the page Blocks of the server that PREFECT_API_URL names"
+        ) from error
     return found  # type: ignore[no-any-return]

@@ -55,7 +55,8 @@ def backfill(verbose: bool, as_json: bool, **given: Any) -> int:
     """Make the mosaic of every SOURCE, or of every scene that is listed, found or searched for.
 
     Safe to repeat: what is finished is not touched. A scene that cannot be used is said so,
-    and stops no other.
+    and stops no other: the exit code is then 3, or 2 where no scene can be used. --dry-run
+    exits alike.
     """
     from flows import cli_backfill
     from scenemosaic.plans.plan import PlanOptions

@@ -24,7 +24,11 @@ def assemble(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
 @VERBOSE
 @JSON
 def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
-    """Say how far a job is: windows, rows, what is missing, what is published."""
+    """Say how far a job is: windows, rows, what is missing, what is published.
+
+    Exit 0 says that it could look, not that the job is finished: its last line says that, and
+    "finished" of --json.
+    """
     from flows import cli_jobs
 
     return cli_jobs.status(job_id, place, console_for(as_json, verbose))

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from flows.cli_options import JSON, VERBOSE, console_for, engine_options, recipe_options
+from flows.cli_options import JSON, MANIFEST, VERBOSE, console_for, engine_options, recipe_options
 
 
 @click.command(short_help="What a mosaic would take; writes nothing.")
@@ -19,13 +19,18 @@ from flows.cli_options import JSON, VERBOSE, console_for, engine_options, recipe
     metavar="ROOT",
     help="The root, which is not asked.",
 )
-@click.option("--explain", is_flag=True, help="Memory, requests, bytes and cost on S3, too.")
+@MANIFEST
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Also memory, and what S3 and DynamoDB would be asked and cost.",
+)
 @click.option(
     "--ratio",
     type=click.FloatRange(0, 2, min_open=True),
     default=1.0,
     show_default=True,
-    help="To which part of its raw bytes a block shrinks.",
+    help="To which part of its raw bytes a block shrinks; 1 where nothing compresses.",
 )
 @click.option("--price", multiple=True, metavar="NAME=USD", help="put_1000, get_1000, …")
 @VERBOSE
@@ -33,12 +38,14 @@ from flows.cli_options import JSON, VERBOSE, console_for, engine_options, recipe
 def plan(**given: Any) -> int:
     """Plan a mosaic and say what it would take. Nothing is written, and no store is asked."""
     from flows import cli_plan
+    from scenemosaic.places import place_at
     from scenemosaic.plans.plan import PlanOptions
 
     names = {field.name for field in fields(PlanOptions)}
     options = PlanOptions(**{name: value for name, value in given.items() if name in names})
+    place = place_at(given["to"], given["manifest"])
     asked = cli_plan.Asked(
-        given["sources"], given["to"], options, given["explain"], given["ratio"], given["price"]
+        given["sources"], place, options, given["explain"], given["ratio"], given["price"]
     )
     console = console_for(given["as_json"], given["verbose"])
     return cli_plan.plan(asked, given["limits"], console)

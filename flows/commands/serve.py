@@ -1,10 +1,13 @@
 """``scenemosaic serve`` and ``automations``: their declarations."""
 
+from typing import Final
+
 import click
 
 from flows.alive import LEAST_SILENCE_S, SILENCE, SILENCE_S
 from flows.cli_options import JSON, POSITIVE, VERBOSE, console_for
 
+PORT: Final = 4200
 NOTIFY = click.option(
     "--notify", metavar="SLUG/NAME", help="A saved notification block, such as slack-webhook/ops."
 )
@@ -22,7 +25,13 @@ SILENCED = click.option(
 
 @click.command(short_help="Serve the deployments, from this process.")
 @click.option("--limit", type=POSITIVE, default=10, show_default=True, help="Runs at once.")
-@click.option("--port", type=POSITIVE, default=4200, show_default=True, help="Of a server made.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=PORT,
+    show_default=True,
+    help="Of a server made; not of one that PREFECT_API_URL names.",
+)
 @click.option("--automations", is_flag=True, help="Make the automations, too.")
 @NOTIFY
 @SILENCED

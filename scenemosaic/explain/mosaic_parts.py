@@ -73,14 +73,17 @@ def _copies(recipe: Recipe, level: int, ratio: float) -> list[tuple[int, int]]:
 def _runs(recipe: Recipe, level: int) -> Iterator[tuple[int, int, int]]:
     """How many tiles have a run of so many block rows and bytes: those inside, and at the edges.
 
-    Blocks are whole, also where the image ends within one.
+    Blocks are whole, also where the image ends within one; what is beyond it compresses well.
     """
     planes = 1 if recipe.interleave == "pixel" else recipe.bands
     tiling, block = recipe.tiling(), recipe.block_size
     for rows, height in _extents(tiling.height, tiling.window_size):
         for cols, width in _extents(tiling.width, tiling.window_size):
             down, across = ceil_div(height, block << level), ceil_div(width, block << level)
-            raw_bytes = down * across * block * block * pixel_bytes(recipe)
+            pixels = ceil_div(height, 1 << level) * ceil_div(width, 1 << level)
+            if recipe.compress == "none":
+                pixels = down * across * block * block
+            raw_bytes = pixels * pixel_bytes(recipe)
             yield rows * cols, planes * down, raw_bytes
 
 

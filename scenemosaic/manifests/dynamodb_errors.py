@@ -8,6 +8,7 @@ from botocore.exceptions import (
     ChecksumError,
     ClientError,
     ConnectionError,
+    EndpointConnectionError,
     HTTPClientError,
     IncompleteReadError,
     NoCredentialsError,
@@ -16,6 +17,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
+from scenemosaic.access import UNREACHED
 from scenemosaic.errors import MissingSchema, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.waiting.retry_after import retry_after_s
 
@@ -58,6 +60,7 @@ _LOST = (
 _ADVICE: Mapping[type[Exception], str] = {
     NoCredentialsError: "; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
     PartialCredentialsError: "; set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    EndpointConnectionError: UNREACHED,
     NoRegionError: "; set AWS_DEFAULT_REGION or write dynamodb://table?region=…",
 }
 
@@ -92,10 +95,10 @@ def classify(operation: str, subject: str, error: Exception) -> StoreError | Ref
             answer: Mapping[str, Any] = error.response
             return Refused(answer.get("Item") or {})
         return _classify_answer(operation, subject, error)
-    message = f"DynamoDB {operation} on {subject}: {error}"
+    message = f"DynamoDB {operation} on {subject}: {error}{_ADVICE.get(type(error), '')}"
     if isinstance(error, _LOST):
         return TransientStoreError(message)
-    return PermanentStoreError(message + _ADVICE.get(type(error), ""))
+    return PermanentStoreError(message)
 
 
 def _classify_answer(operation: str, subject: str, error: ClientError) -> StoreError:

@@ -105,6 +105,14 @@ class Manifest(Protocol):
 
 
 @runtime_checkable
+class SeesOtherRoots(Protocol):
+    """Manifests that can look for a job's rows whatever root they are of."""
+
+    def uri_elsewhere(self, job_id: str, partitions: Sequence[str]) -> str | None:
+        """The object that some row of the job in none of these partitions describes, if any."""
+
+
+@runtime_checkable
 class ProbeRows(Protocol):
     """A manifest in which preflight can clean up after itself."""
 

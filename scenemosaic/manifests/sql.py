@@ -121,6 +121,17 @@ class SqlManifest:
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
         return (unpack(found) for found in self._pages(partitions, _PAGE_ROWS, *_TABLE.c))
 
+    def uri_elsewhere(self, job_id: str, partitions: Sequence[str]) -> str | None:
+        self._require_schema()
+        of_job = _TABLE.c.job_id.startswith(f"{job_id}@", autoescape=True)
+        statement = (
+            sa.select(_TABLE.c.output_uri)
+            .where(of_job, _TABLE.c.job_id.not_in(partitions))
+            .limit(1)
+        )
+        with self._transaction("look for rows of other roots") as connection:
+            return connection.execute(statement).scalar()
+
     def delete_probe(self, partition: str, window: str) -> None:
         statement = sa.delete(_TABLE).where(_is_row(check_probe_partition(partition), window))
         with self._transaction(f"delete {window}", writes=True) as connection:

@@ -14,6 +14,7 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.picture import Picture
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
+from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.mosaic.reaching import reaching_levels
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
 from scenemosaic.mosaic.top import AT_ONCE, TopMaker
@@ -63,12 +64,13 @@ def assembled(
     boxes: StandingBoxes = NO_BOXES,
     copying: Copying = _FINELY,
     readers: int = 1,
+    told: Told = untold,
 ) -> Iterator[Assembled]:
     """The mosaic of ``tiles``; its top levels lie in a scratch file while the context lasts.
 
     ``get(key, offset, size_bytes, etag)`` reads a range of a tile, or of one of ``boxes``, whose
     runs are taken over. ``copying`` is what the store says of copies; ``readers`` read of it at
-    once.
+    once. ``told`` hears how many boxes of the top levels are made, and of how many.
     """
     reuse_large_buffers()
     template = check_contract(tiles, recipe, partial(_part, get))
@@ -90,6 +92,7 @@ def assembled(
             leaf_levels=box_levels(recipe),
             ready=partial(ready_box, boxes, recipe, get),
             at_once=max(AT_ONCE, readers) if all_stand else AT_ONCE,
+            told=told,
         )
         make = partial(reaching_levels, maker) if maker.kernel.reach else maker.levels
         levels += make(levels[-1], tiling.tile_levels, tiling.last_level)

@@ -5,8 +5,9 @@ around the box, so that no seam differs. Runs are decoded as often as boxes touc
 them, up to four times; only a few boxes are in memory at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import count
 
 import numpy as np
 
@@ -25,31 +26,52 @@ _Span = tuple[int, int]
 def reaching_levels(maker: TopMaker, base: PieceLevel, first: int, last: int) -> list[PieceLevel]:
     """The levels ``first`` + 1 to ``last``, where ``base`` is the level ``first``."""
     levels: list[PieceLevel] = []
+    tell = _counting(maker, base.run_size, range(first + 1, last + 1))
     make = _made if maker.seeds is None else _sown
     for number in range(first + 1, last + 1):
-        level, base = _next_level(maker, partial(make, maker, base), base.run_size, number)
+        made = partial(make, maker, base)
+        level, base = _next_level(maker, made, base.run_size, number, tell)
         levels.append(level)
         make = _made
     return levels
 
 
 def _next_level(
-    maker: TopMaker, make: Callable[[Box], Made], size: int, number: int
+    maker: TopMaker,
+    make: Callable[[Box], Made],
+    size: int,
+    number: int,
+    tell: Callable[[], None],
 ) -> tuple[PieceLevel, PieceLevel]:
     """A level, and what the next one is made of: the same, where its codec is exact."""
     exact = exact_recipe(maker.recipe, maker.recipe.block_size)
     lossy = maker.seeds is not None and maker.recipe.compress in LOSSY
     pieces, base = list[Piece](), list[Piece]()
     shape = level_shape(maker.recipe, *maker.recipe.tiling().size_at(number))
-    rows, cols = ceil_div(shape.height, size), ceil_div(shape.width, size)
+    rows, cols = _boxes(maker, size, number)
     boxes = (Box(1, row, col) for row in range(rows) for col in range(cols))
     for box, made in in_parallel(lambda box: (box, make(box)), boxes, AT_ONCE):
         maker.see(number, box.row * size, box.col * size, made.pixels, made.mask)
         pieces.append(maker.piece(made, box, size))
         if lossy:
             base.append(maker.piece(maker.encoded(made.pixels, made.mask, exact), box, size))
+        tell()
     level = PieceLevel(shape, size, pieces, maker.recipe)
     return level, PieceLevel(shape, size, base, exact) if lossy else level
+
+
+def _boxes(maker: TopMaker, size: int, number: int) -> tuple[int, int]:
+    """The rows and columns of a level's boxes."""
+    height, width = maker.recipe.tiling().size_at(number)
+    return ceil_div(height, size), ceil_div(width, size)
+
+
+def _counting(maker: TopMaker, size: int, numbers: Iterable[int]) -> Callable[[], None]:
+    """Tells of one more box of these levels each time that it is called."""
+    total = sum(rows * cols for rows, cols in (_boxes(maker, size, one) for one in numbers))
+    done = count(1)
+    maker.told(0, total)
+    return lambda: maker.told(next(done), total)
 
 
 def _sown(maker: TopMaker, base: PieceLevel, box: Box) -> Made:

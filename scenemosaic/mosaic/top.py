@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from scenemosaic.grids.grid import ceil_div
 from scenemosaic.levels import Kernel, halve, pyramid
 from scenemosaic.mosaic.pieces import (
     Fetch,
@@ -25,6 +26,7 @@ from scenemosaic.mosaic.pieces import (
     Scratch,
     read_pieces,
 )
+from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.stores.port import CopyRun
@@ -94,7 +96,7 @@ class TopMaker:
     """What the top levels of one mosaic are made with; ``seeds`` are the first of them.
 
     ``leaf_levels`` is how many levels a leaf makes, where that is not decided here; ``at_once``
-    boxes are made side by side.
+    boxes are made side by side. ``told`` is called by the thread that asks for the levels.
     """
 
     recipe: Recipe
@@ -106,6 +108,7 @@ class TopMaker:
     leaf_levels: int | None = None
     ready: Ready = lambda box: None
     at_once: int = AT_ONCE
+    told: Told = untold
 
     @property
     def kernel(self) -> Kernel:
@@ -117,12 +120,15 @@ class TopMaker:
             return []
         step = min(self.leaf_levels or self._step(base), last - first)
         pieces: list[dict[tuple[int, int], Piece]] = [{} for _ in range(last - first)]
-        for box, made in self._computed(base, step, last - first):
+        total = _count(base, step, last - first)
+        self.told(0, total)
+        for done, (box, made) in enumerate(self._computed(base, step, last - first), 1):
             for up, one in enumerate(made, box.up - len(made) + 1):
                 size = _run_size(base, step, up)
                 self.see(first + up, box.row * size, box.col * size, one.pixels, one.mask)
                 pieces[up - 1][box.row, box.col] = self.piece(one, box, size)
             made.clear()  # what lies above is made of its share
+            self.told(done, total)
         return [
             PieceLevel(
                 level_shape(self.recipe, *self.recipe.tiling().size_at(first + up)),
@@ -223,6 +229,12 @@ def _boxes(base: PieceLevel, step: int, ups: int) -> Iterator[Box]:
         yield box
 
     return under(Box(ups, 0, 0))
+
+
+def _count(base: PieceLevel, step: int, ups: int) -> int:
+    """How many boxes there are."""
+    sides = (1 << up for up in range(step, ups + 1))
+    return sum(ceil_div(base.run_rows, side) * ceil_div(base.run_cols, side) for side in sides)
 
 
 def _parts(box: Box) -> list[Box]:

@@ -151,7 +151,11 @@ def _warp(
         raise InputError(f"--warp-resampling of {image.dtype} is nearest alone, not {asked}")
     exact = classes or is_complex(image.dtype) or image.nbits == 1
     kernel = asked or ("nearest" if exact else "bilinear")
-    which = "the source lies" if len(placed) == 1 else f"{len(off)} of {len(placed)} sources lie"
+    which = (
+        "the source lies"
+        if len(placed) == 1
+        else f"{len(off)} of {len(placed)} sources {'lies' if len(off) == 1 else 'lie'}"
+    )
     notes.append(f"{which} off the mosaic's grid, as {off[0].name} does: resampled by {kernel}")
     return kernel
 
@@ -170,7 +174,7 @@ def _holes(
         if len({repr(value) for value in values}) > 1 or len(values) < len(sources):
             notes.append(
                 f"the sources do not have the same nodata: {values[0]:g} is the mosaic's, and a "
-                "pixel that has this very value otherwise becomes its neighbour"
+                "valid pixel of that value gets the next one, so that it stays valid"
             )
         return values[0], False
     if values or masked:

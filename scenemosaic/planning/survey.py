@@ -26,7 +26,6 @@ from scenemosaic.planning.span import span_of
 from scenemosaic.planning.target import target_grid
 from scenemosaic.plans.pin import Pin
 from scenemosaic.plans.plan import Plan, PlanOptions
-from scenemosaic.sources.header_checks import STRIPS
 from scenemosaic.words import counted
 
 A = TypeVar("A")
@@ -85,8 +84,6 @@ def _of_one(source: Looked, options: PlanOptions) -> PlannedScene:
     named(name, lambda: check_kept(source.image.metadata, recipe))
     plan = Plan((source.pin,), recipe, *source.taken, options.collection, options.title)
     every = [*source.notes, *notes]
-    if STRIPS in every and len(recipe.tiling()) == 1:
-        every.remove(STRIPS)  # that window is all of it
     return PlannedScene(plan, (source.location,), tuple(f"{name}: {note}" for note in every))
 
 

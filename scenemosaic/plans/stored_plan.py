@@ -5,6 +5,7 @@ from scenemosaic.committing.commit import RetryPolicy, retrying, system_effects
 from scenemosaic.errors import InputError
 from scenemosaic.places import Place
 from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, load_plan
+from scenemosaic.roots import is_there, parse_root
 from scenemosaic.stores import open_store
 
 
@@ -14,7 +15,9 @@ def read_plan(place: Place, job_id: str) -> Plan:
     key, policy, effects = keys.plan_key(keys.check_job_id(job_id)), RetryPolicy(), system_effects()
     info = retrying(lambda: store.head(key), policy, effects)
     if info is None:
-        raise InputError(f"{store.uri} holds no job {job_id}: {key} is not there")
+        there = is_there(parse_root(place.store.root))
+        why = f"{key} is not there" if there else "there is no folder: is the root spelled right?"
+        raise InputError(f"{store.uri} holds no job {job_id}: {why}")
     if info.size_bytes > MAX_PLAN_BYTES:
         raise InputError(f"{store.object_uri(key)} is too large for a plan: {info.size_bytes}")
     return load_plan(retrying(lambda: store.get(key), policy, effects), job_id)

@@ -4,7 +4,7 @@
 since make the next revision, and then the item is moved by If-Match.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -20,6 +20,7 @@ from scenemosaic.errors import Superseded
 from scenemosaic.machine.memory import give_back
 from scenemosaic.machine.parallel import beside
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
+from scenemosaic.mosaic.progress import COPYING, MAKING, Progress, silent
 from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.publishing.band_facts import HeaderFacts, header_facts
@@ -46,8 +47,6 @@ from scenemosaic.top_boxes.standing import standing_boxes, with_boxes
 from scenemosaic.top_boxes.stored import StandingBoxes
 
 __all__ = ["MosaicResult", "Progress", "assemble", "result"]
-
-Progress = Callable[[int, int], None]
 
 # A claim costs two or three writes of the manifest, 3 to 6 ms with SQLite. Below these it
 # would cost more than the work that it saves; docs/adr/0009-claims.md has the figures.
@@ -95,14 +94,14 @@ def assemble(
     Where one is published already, and all of it stands, nothing is written; where rows
     were repaired since, the next revision is made. ``renew`` makes one in any case: the
     mosaic that stands was found to be damaged. Of many at once, one does what is costly;
-    the others wait, and their outcome is ``already-present``. ``progress(done, total)``
-    counts bytes. Raises IncompleteError naming the windows without a row; nothing is
-    written then.
+    the others wait, and their outcome is ``already-present``. ``progress(done, total, phase)``
+    counts boxes of the smaller levels, then bytes. Raises IncompleteError naming the windows
+    without a row; nothing is written then.
     """
     if len(spec.plan.recipe.tiling()) >= MANY_WINDOWS:
         give_back()
     with trail(open_session(spec), spec.plan.job_id, run) as found:
-        mosaic = _assemble(found.session, spec, run, progress or _silent, renew)
+        mosaic = _assemble(found.session, spec, run, progress or silent, renew)
     return replace(mosaic, trace=found.trace)
 
 
@@ -172,10 +171,6 @@ def _claim_name(session: Session, spec: JobSpec) -> ClaimName:
     return ClaimName(partition, keys.ASSEMBLY_CLAIM, uri)
 
 
-def _silent(done_bytes: int, total_bytes: int) -> None:
-    pass
-
-
 def _publish(
     session: Session,
     spec: JobSpec,
@@ -188,9 +183,13 @@ def _publish(
 ) -> MosaicResult | None:
     source = aim.tiles, spec.plan.recipe, session.get
     copying = session.store.capabilities.copying
-    with assembled(*source, boxes, copying, _readers(session)) as mosaic:
+
+    def told(done: int, total: int) -> None:
+        progress(done, total, MAKING)
+
+    with assembled(*source, boxes, copying, _readers(session), told) as mosaic:
         total = mosaic.stitched.size_bytes
-        progress(0, total)
+        progress(0, total, COPYING)
         wanted = Wanted(
             mosaic.stitched,
             aim.rows_sha256,
@@ -199,7 +198,7 @@ def _publish(
             is_first=aim.item is None,
         )
         committed, revision = place_mosaic(session, spec, run, wanted, held)
-        progress(total, total)
+        progress(total, total, COPYING)
         preview_key = keys.preview_key(spec.plan.job_id, revision)
         # Neither leads to the mosaic: the item does, which comes after both.
         with beside(partial(_check_stored, session, spec, committed.stored)):

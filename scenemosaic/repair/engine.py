@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scenemosaic.auditing.audit import Record
 from scenemosaic.auditing.trail import trail
 from scenemosaic.errors import SceneMosaicError
+from scenemosaic.machine import in_hand
 from scenemosaic.machine.memory import reuse_large_buffers
 from scenemosaic.publishing.published import MosaicResult
 from scenemosaic.repair.outcome import WindowRepair
@@ -46,7 +47,7 @@ def repair_windows(
     reuse_large_buffers()
     outcomes = []
     with trail(open_session(spec), spec.plan.job_id, run, "window") as found:
-        for number in numbers:
+        for number in in_hand.windows(numbers):
             outcome = repair_window(found, spec, number, run, named=named)
             outcomes.append(outcome)
             if report is not None:

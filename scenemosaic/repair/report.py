@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scenemosaic import keys
 from scenemosaic.errors import (
     ConflictError,
     IncompleteError,
@@ -14,7 +15,7 @@ from scenemosaic.errors import (
 )
 from scenemosaic.publishing.published import MosaicResult
 from scenemosaic.repair.outcome import WindowRepair
-from scenemosaic.verification.findings import Finding
+from scenemosaic.verification.findings import DAMAGED, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,18 @@ class RepairReport:
         texts += [f"{mended} rows mended"] if mended else []
         texts += ["plan.json put back"] if self.plan_restored else []
         return ", ".join(texts) or "no window is wrong"
+
+    @property
+    def former_mosaic(self) -> str | None:
+        """The key of the mosaic in whose place another was written; it stays as it was."""
+        if self.mosaic is None or self.mosaic.outcome != "written" or not self.mosaic.revision:
+            return None
+        return keys.mosaic_key(self.job_id, self.mosaic.revision - 1)
+
+    @property
+    def was_damaged(self) -> bool:
+        """Whether the mosaic that was published before is damaged itself."""
+        return any(one.kind in DAMAGED and one.subject == "mosaic" for one in self.wrong)
 
     def count(self, outcome: str) -> int:
         return sum(one.outcome == outcome for one in self.windows)

@@ -8,15 +8,11 @@ from scenemosaic.errors import InputError, SourceChanged
 from scenemosaic.grids.grid import Tiling
 from scenemosaic.repair.sources import check_given, located
 from scenemosaic.session import JobSpec, open_session
-from scenemosaic.verification.findings import Finding, Kind
+from scenemosaic.verification.findings import DAMAGED, Finding, Kind
 from scenemosaic.verification.inspection import inspect_window
 from scenemosaic.verification.rows import row_of, window_number
 from scenemosaic.verification.verify import Progress, silent, verify
 
-# What stands at the key of a revision stays: only the next revision helps.
-_DAMAGED: Final = frozenset(
-    {Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA, Kind.FOREIGN, Kind.UNDECODABLE}
-)
 _PUBLISHED: Final = ("mosaic", "item", "preview")
 
 
@@ -85,7 +81,7 @@ def _sorted_out(spec: JobSpec, findings: Sequence[Finding]) -> Survey:
             published.append(finding)
         else:
             left.append(finding)
-    renew = any(one.kind in _DAMAGED and one.subject != "item" for one in published)
+    renew = any(one.kind in DAMAGED and one.subject != "item" for one in published)
     return Survey(
         spec,
         tuple(numbers),

@@ -18,7 +18,6 @@ from scenemosaic.sources.tiff_structure import TiffImage
 from scenemosaic.words import counted
 
 MAX_BLOCK_BYTES: Final = 1 << 30
-STRIPS: Final = "it is stored in strips: every window reads whole rows"
 _IDENTITY: Final = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 _COMPLEX_INTEGER_NAMES: Final = {32: "CInt16", 64: "CInt32"}
 
@@ -182,6 +181,4 @@ def _notes(dataset: DatasetReader) -> list[str]:
         notes.append("its grid is rotated or sheared: kept as it is")
     elif e > 0 or a < 0:
         notes.append("its rows run south to north (or columns east to west): kept as it is")
-    if dataset.block_shapes[0][1] >= dataset.width > dataset.block_shapes[0][0] * 64:
-        notes.append(STRIPS)
     return notes

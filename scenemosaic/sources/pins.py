@@ -84,7 +84,10 @@ def _state(path: str) -> FileState:
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
-            raise InputError(f"{path}: is a directory; give a raster file")
+            raise InputError(
+                f"{path}: is a directory; give a raster file, or make a mosaic of each below it "
+                "with scenemosaic backfill --prefix"
+            )
         if not stat.S_ISREG(mode):
             raise InputError(f"{path}: is not a regular file")
         state = FileState.of(path)

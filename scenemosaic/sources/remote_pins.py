@@ -1,5 +1,6 @@
 """What a server says of a source without its content: one HEAD."""
 
+import socket
 import ssl
 import urllib.error
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def head_http(location: str) -> Facts | None:
     except (OSError, HTTPException) as error:
         wrong = isinstance(getattr(error, "reason", None), ssl.SSLCertVerificationError)
         kind = PermanentStoreError if wrong else TransientStoreError
-        raise kind(f"{public_uri(location)}: HEAD: {error}") from None
+        raise kind(f"{public_uri(location)}: HEAD: {_said(error)}") from None
     etag, modified = headers.get("ETag"), _parsed_date(headers.get("Last-Modified"))
     if size_bytes is None or not (etag or modified):
         raise InputError(
@@ -74,6 +75,14 @@ def head_http(location: str) -> Facts | None:
             "modification with a length, so that the source cannot be pinned: copy it first"
         )
     return Facts(size_bytes, etag, None, modified)
+
+
+def _said(error: Exception) -> str:
+    """Why there was no answer, in the system's words, and what to look at."""
+    reason = getattr(error, "reason", error)
+    if isinstance(reason, ConnectionError | socket.gaierror):
+        return f"{reason.strerror or reason}; check the URL, that its server runs, and the network"
+    return str(reason)
 
 
 def _ask(location: str) -> tuple[HTTPMessage, int | None]:

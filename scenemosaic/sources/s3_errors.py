@@ -6,6 +6,7 @@ from typing import Any, Final
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    EndpointConnectionError,
     NoCredentialsError,
     NoRegionError,
     ParamValidationError,
@@ -14,12 +15,14 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
+from scenemosaic.access import UNREACHED
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.waiting.retry_after import retry_after_s
 
 # ResponseParserError is no BotoCoreError; a call that took too long ends by an OSError.
 S3_ERRORS: Final = (ClientError, BotoCoreError, ResponseParserError, OSError)
 _FOR_GOOD: Final = (NoRegionError, ParamValidationError, PartialCredentialsError, ProfileNotFound)
+_ADVICE: Final[Mapping[type[Exception], str]] = {EndpointConnectionError: UNREACHED}
 
 
 def s3_error(subject: str, error: Exception) -> StoreError:
@@ -29,7 +32,7 @@ def s3_error(subject: str, error: Exception) -> StoreError:
     if isinstance(error, NoCredentialsError):
         return PermanentStoreError(f"{subject}: no AWS credentials were found")
     kind = PermanentStoreError if isinstance(error, _FOR_GOOD) else TransientStoreError
-    return kind(f"{subject}: {error}")
+    return kind(f"{subject}: {error}{_ADVICE.get(type(error), '')}")
 
 
 def status_of(error: Exception) -> int:

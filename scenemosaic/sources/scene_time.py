@@ -49,8 +49,8 @@ def note_of_time(plan: Plan) -> str | None:
     if plan.datetime is not None:
         return None
     return (
-        "nothing says when the scene was taken, so its STAC item says that it is not known, and "
-        "searches by time pass it by: give --datetime"
+        "nothing says when the scene was taken: its STAC item covers all years (0001 to 9999), so "
+        "that every search by time finds it: give --datetime"
     )
 
 

@@ -12,6 +12,7 @@ from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     ConnectionError,
+    EndpointConnectionError,
     FlexibleChecksumError,
     HTTPClientError,
     IncompleteReadError,
@@ -21,7 +22,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 
-from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.access import ENVIRONMENT, UNREACHED, Access, credentials_of
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import (
@@ -48,6 +49,7 @@ _LOST = (
     ResponseParserError,
     ResponseStreamingError,
 )
+_ADVICE: Mapping[type[BaseException], str] = {EndpointConnectionError: UNREACHED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def unanswered_error(error: Exception, operation: str, named: str, ending: Endin
     if ending.over:
         return TransientStoreError(f"{operation} of {named}: {ending}")
     if isinstance(error, _LOST):
-        return TransientStoreError(f"{operation} of {named}: {error}")
+        return TransientStoreError(f"{operation} of {named}: {error}{_ADVICE.get(type(error), '')}")
     if isinstance(error, NoCredentialsError):
         return PermanentStoreError(
             f"{operation} of {named}: no AWS credentials were found; set AWS_PROFILE, or "

@@ -30,6 +30,11 @@ class Kind(enum.Enum):
 # The row is wrong and the object right, where nothing but these was found for a window.
 ROW_KINDS = frozenset({Kind.MISSING_ROW, Kind.ETAG, Kind.VERSION})
 
+# What stands at the key of a mosaic's revision stays: only the next revision helps.
+DAMAGED = frozenset(
+    {Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA, Kind.FOREIGN, Kind.UNDECODABLE}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from scenemosaic.errors import IncompleteError
 from scenemosaic.grids.grid import window_name
 from scenemosaic.verification.findings import Finding, Kind
+from scenemosaic.words import counted
 
 # What a window looks like on a gap map.
 SOUND, WAIVED, MISSING, DAMAGED, UNCHECKED = "sound", "waived", "missing", "damaged", "unchecked"
@@ -19,7 +20,8 @@ class VerifyReport:
 
     ``shape`` are the rows and columns of the plan's windows, (0, 0) where no plan can be read.
     ``waived`` names windows that hold nodata on purpose; ``names`` are the windows that were
-    checked, None where that is all of them.
+    checked, None where that is all of them. ``revision`` is that of the mosaic that the item
+    leads to. ``other_root``: this root has no rows, and the manifest has some of that one.
     """
 
     job_id: str
@@ -30,6 +32,8 @@ class VerifyReport:
     seconds: float
     waived: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
+    revision: int = 0
+    other_root: str | None = None
 
     @property
     def windows(self) -> int:
@@ -52,12 +56,12 @@ class VerifyReport:
     @property
     def summary(self) -> str:
         """One line for people."""
-        plural = "" if self.windows == 1 else "s"
-        text = f"{self.checked} of {self.windows} window{plural} checked"
+        text = f"{self.checked} of {counted(self.windows, 'window')} checked"
         if self.is_sound:
             return f"{text}: all is well"
-        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self.counts.items()))
-        return f"{text}: {counts}"
+        counts = sorted(self.counts.items())
+        kinds = ", ".join(f"{kind} x {count}" if count > 1 else kind for kind, count in counts)
+        return f"{text}: {counted(len(self.findings), 'finding')} ({kinds})"
 
     def states(self) -> Mapping[str, str]:
         """The state of each of the plan's windows by its name, for a gap map."""
@@ -81,6 +85,8 @@ class VerifyReport:
             "findings": [finding.to_json() for finding in self.findings],
             "counts": dict(self.counts),
             "waived": list(self.waived),
+            "revision": self.revision,
+            "other_root": self.other_root,
             "bytes": self.bytes,
             "seconds": round(self.seconds, 3),
         }

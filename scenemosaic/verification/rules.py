@@ -51,27 +51,41 @@ def of_tile(
 
 
 def _of_blocks(subject: str, row: Row, content: TileContent) -> Iterator[Finding]:
+    """One finding of all that the row says otherwise of the tile's inside."""
     if content.problem is not None:
         return
-    if row.blocks is not None:
-        try:
-            stated = unpack(row.blocks, [sizes.size for sizes in content.sizes])
-        except BadTiff as error:
-            yield Finding(subject, Kind.BLOCKS, str(error), of_row=True)
-        else:
-            pairs = zip(stated.sizes, content.sizes, strict=True)
-            if wrong := [str(k) for k, (a, b) in enumerate(pairs) if (a != b).any()]:
-                text = f"the block sizes of level {', '.join(wrong)} are not those of the row"
-                yield Finding(subject, Kind.BLOCKS, text, of_row=True)
-            if stated.header_crc not in (None, content.header_crc):
-                text = "its header's CRC-32 is not that of the row"
-                yield Finding(subject, Kind.BLOCKS, text, of_row=True)
-            if stated.row_crcs is not None and stated.row_crcs.tolist() != [*content.row_crcs]:
-                text = "the CRC-32 of its block rows are not those of the row"
-                yield Finding(subject, Kind.BLOCKS, text, of_row=True)
-    if content.crc != row.crc:
-        text = f"its runs' CRC-32 are {content.crc}; the row says {row.crc}"
+    try:
+        wrong = [*_levels(row, content), *_packed(row, content)]
+    except BadTiff as error:
+        wrong = [str(error)]
+    if wrong:
+        text = f"the row says other {' and other '.join(wrong)}"
         yield Finding(subject, Kind.BLOCKS, text, of_row=True)
+
+
+def _levels(row: Row, content: TileContent) -> Iterator[str]:
+    """The levels whose bytes are others."""
+    if len(row.crc) != len(content.crc):
+        yield f"levels ({len(row.crc)}, not {len(content.crc)})"
+        return
+    pairs = zip(row.crc, content.crc, strict=True)
+    if wrong := [str(k) for k, (a, b) in enumerate(pairs) if a != b]:
+        yield f"bytes of level {', '.join(wrong)} (CRC-32)"
+
+
+def _packed(row: Row, content: TileContent) -> Iterator[str]:
+    """What the row says of the blocks, where it says any."""
+    if row.blocks is None:
+        return
+    stated = unpack(row.blocks, [sizes.size for sizes in content.sizes])
+    pairs = zip(stated.sizes, content.sizes, strict=True)
+    if wrong := [str(k) for k, (a, b) in enumerate(pairs) if (a != b).any()]:
+        yield f"block sizes of level {', '.join(wrong)}"
+    if stated.header_crc not in (None, content.header_crc):
+        yield "header (CRC-32)"
+    rows_differ = stated.row_crcs is not None and stated.row_crcs.tolist() != [*content.row_crcs]
+    if rows_differ and row.crc == content.crc:  # else it is said already
+        yield "block rows (CRC-32)"
 
 
 def of_metadata(

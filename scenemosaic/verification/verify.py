@@ -14,6 +14,7 @@ from scenemosaic.session import JobSpec, Session, open_session, session_at
 from scenemosaic.verification.findings import Finding, Kind, WindowState
 from scenemosaic.verification.inspection import head, inspect_window
 from scenemosaic.verification.mosaic_check import MosaicCheck
+from scenemosaic.verification.other_root import other_root
 from scenemosaic.verification.report import VerifyReport
 from scenemosaic.verification.rows import has_rows, row_of, rows_of, stream_rows, window_number
 from scenemosaic.verification.small_files import check_plan
@@ -93,6 +94,9 @@ class _Found:
     waived: list[str] = field(default_factory=list)
     checked: int = 0
     bytes: int = 0
+    rows: int = 0
+    revision: int = 0
+    other_root: str | None = None
 
     def add(self, state: WindowState) -> None:
         self.checked += 1
@@ -113,6 +117,8 @@ class _Found:
             seconds=0.0,
             waived=tuple(sorted(self.waived)),
             names=self.names,
+            revision=self.revision,
+            other_root=self.other_root,
         )
 
     def _order(self, finding: Finding) -> tuple[int, int]:
@@ -131,6 +137,9 @@ def _all(session: Session, spec: JobSpec, found: _Found, deep: bool, workers: in
     found.findings += mosaic.findings(deep=deep, workers=workers, progress=progress)
     found.bytes += mosaic.size_bytes
     found.findings += strays(session, spec, mosaic.revision)
+    found.revision = mosaic.revision
+    if not found.rows:
+        found.other_root = other_root(session, spec)
 
 
 def _queried(
@@ -139,6 +148,7 @@ def _queried(
     """Every window of the plan with its row: those that have one first."""
     with_row = bytearray(len(found.tiling))
     for row in stream_rows(session, spec):
+        found.rows += 1
         number = window_number(found.tiling, row.window)
         if row.window == keys.MOSAIC_ROW:
             mosaic.add_own(row)

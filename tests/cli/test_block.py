@@ -26,12 +26,6 @@ def test_a_whole_job_by_a_block(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.usefixtures("harness")
 def test_a_block_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["status", "ab" * 16, "--block", "nobody"]) == 2
-    assert "scene-store/nobody" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("place", [(), ("--to", "x", "--block", "y")])
-def test_a_place_is_said_in_one_way(
-    place: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["status", "ab" * 16, *place]) == 2
-    assert "or --block NAME, and not both" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "scene-store/nobody" in err
+    assert "save one by `from blocks import SceneStore; SceneStore(…).save('nobody')`" in err

@@ -5,10 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import rasterio
+from rasterio.transform import Affine
 
+from flows.cli import run
 from scenemosaic import job, keys
 from scenemosaic.job import JobSpec, PlanOptions, Run
-from tests.flows.scenes import BLOCK, WINDOW
+from tests.flows.scenes import BLOCK, WINDOW, make_scene
 from tests.flows.serving import environment, run_command
 
 WINDOWS = 12
@@ -19,10 +22,10 @@ SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
 def started(scene: Path, tmp_path: Path) -> JobSpec:
     """A job with all of its windows but the last."""
     spec = job.plan_job([str(scene)], str(tmp_path / "root"), None, PlanOptions(WINDOW, BLOCK))
-    run = Run("test", "test")
+    tester = Run("test", "test")
     job.prepare(spec)
-    job.publish_plan(spec, run)
-    job.commit_windows(spec, range(WINDOWS - 1), run)
+    job.publish_plan(spec, tester)
+    job.commit_windows(spec, range(WINDOWS - 1), tester)
     return spec
 
 
@@ -33,10 +36,27 @@ def test_dry_run_says_what_would_be_and_writes_nothing(scene: Path, tmp_path: Pa
     assert (value["windows"], value["window_rows"], value["window_cols"]) == (WINDOWS, 3, 4)
     assert value["keys"]["mosaic"] == keys.mosaic_key(value["job_id"])
     assert value["keys"]["last_tile"] == keys.tile_key(value["job_id"], "0002_0003")
+    assert value["warnings"] == []
     text = run_command(arguments, tmp_path)
     assert (text.code, text.err) == (0, "")
     assert value["job_id"] in text.out
     assert not root.exists()
+
+
+def test_a_dry_run_has_its_warnings_in_its_object(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    south_up = tmp_path / "scene.tif"
+    with rasterio.open(make_scene(tmp_path / "north.tif")) as north:
+        profile, pixels = north.profile, north.read()
+    profile["transform"] = Affine(10.0, 0.0, 400_000.0, 0.0, 10.0, 5_000_000.0)
+    with rasterio.open(south_up, "w", **profile) as scene:
+        scene.write(pixels)
+    assert (
+        run(["process", str(south_up), "--to", str(tmp_path / "root"), "--dry-run", "--json"]) == 0
+    )
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert "south to north" in warning
 
 
 def test_status_of_a_job_that_is_not_done(started: JobSpec, tmp_path: Path) -> None:
@@ -49,6 +69,8 @@ def test_status_of_a_job_that_is_not_done(started: JobSpec, tmp_path: Path) -> N
     assert (text.code, text.err) == (0, "")
     assert "11 of 12" in text.out
     assert "0002_0003" in text.out
+    last = text.out.splitlines()[-1]
+    assert last == "not finished: run scenemosaic process SOURCE again for 1 window"
 
 
 def test_assemble_refuses_gaps_and_then_does_it(started: JobSpec, tmp_path: Path) -> None:
@@ -74,6 +96,24 @@ def test_assemble_refuses_gaps_and_then_does_it(started: JobSpec, tmp_path: Path
     status = run_command(["status", *arguments[1:]], tmp_path).value()
     assert status["finished"] is True
     assert status["mosaic"] == mosaic.as_uri()
+
+
+def test_status_says_what_comes_next(
+    started: JobSpec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job_id, root = started.plan.job_id, tmp_path / "root"
+    job.commit_windows(started, [WINDOWS - 1], Run("test", "test"))
+
+    def last_line() -> str:
+        assert run(["status", job_id, "--to", str(root)]) == 0
+        return capsys.readouterr().out.splitlines()[-1]
+
+    then = f"{job_id} --to {root.as_uri()}"
+    assert last_line() == f"not finished: every window has a row; run scenemosaic assemble {then}"
+    job.assemble(started, Run("test", "test"))
+    assert last_line() == "finished"
+    (root / keys.preview_key(job_id)).unlink()
+    assert last_line() == f"not finished: gone since it was: preview; run scenemosaic repair {then}"
 
 
 def test_init_of_a_local_root(tmp_path: Path) -> None:

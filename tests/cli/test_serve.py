@@ -29,4 +29,7 @@ def test_a_server_that_is_there_is_named_and_none_is_started(
         assert url == (configured or URL)
     err = capsys.readouterr().err
     assert said in err
+    assert ("--port 4321 is for a server made here, and not used" in err) is (
+        configured is not None
+    )
     assert "starting" not in err

@@ -67,6 +67,7 @@ def test_half_a_pixel_off_is_resampled_and_said(tmp_path: Path) -> None:
     two = make(tmp_path / "b.tif", waves(20, 20).astype("uint8"), (0.5, 20))
     made = mosaic([one, two])
     assert any(two in note and "bilinear" in note for note in made.notes)
+    assert any(note.startswith("1 of 2 sources lies off") for note in made.notes)
     near = make(tmp_path / "c.tif", waves(20, 20).astype("uint8"), (1e-6, 20))
     assert not any("bilinear" in note for note in mosaic([one, near]).notes)
 

@@ -14,12 +14,14 @@ from flows.deployment_table import TABLE
 from reference import errors, scanned
 from reference.commands import page as commands_page
 from reference.flows import page as flows_page
+from reference.pages import PAGES
 from scenemosaic import errors as product
 from tests.conftest import REPOSITORY
 from tests.docs.documents import blocks
 
 # What a browser fetches by itself, unlike a link that a person follows.
 FETCHED = re.compile(r'<(?:script|img|iframe|source)[^>]*\ssrc="?(https?:)?//|@import|@font-face')
+LINK = re.compile(r"\]\(<?([^)\s>]+)>?\)")
 STYLES = re.compile(r'<link[^>]*rel="?stylesheet"?[^>]*href="?(?:https?:)?//')
 
 
@@ -40,7 +42,22 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
         assert not STYLES.search(text), page
 
 
+def documents() -> list[Path]:
+    """The pages of the checkout: those of the site, and those that stand elsewhere."""
+    elsewhere = ("README.md", "CHANGELOG.md", "deployments/README.md", "bench/RESULTS.md")
+    return [*sorted((REPOSITORY / "docs").rglob("*.md")), *(REPOSITORY / one for one in elsewhere)]
+
+
+@pytest.mark.parametrize("page", documents(), ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_no_link_of_a_checkout_is_broken(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    links = [link for link in LINK.findall(text) if not re.match(r"[a-z]+:|#", link)]
+    assert [link for link in links if not (page.parent / link.partition("#")[0]).exists()] == []
+
+
 def test_the_reference_is_among_them(site: Path) -> None:
+    listed = (site / "reference" / "index.html").read_text()
+    assert all(f'href="{Path(name).stem}/"' in listed for name in PAGES)
     for name in ("commands", "flows", "blocks", "errors", "watching", "environment"):
         assert (site / "reference" / name / "index.html").stat().st_size > 0
 

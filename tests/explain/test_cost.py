@@ -41,9 +41,27 @@ def test_plan_explains_and_writes_nothing(
     assert (value["windows"], value["requests"]["tile_puts"]) == (12, 12)
     assert value["cost_usd"]["puts"] == 0
     assert value["cost_usd"]["prices"]["gb_month"] == Prices().gb_month
-    assert cli.run(given) == 0
-    assert "at most" in capsys.readouterr().out
+    assert cli.run([*given, "--to", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "at most" in next(line for line in lines if line.startswith("memory "))
+    assert f"rows     sqlite:///{tmp_path}/out/manifest.db" in lines
+    labels = [line.split()[0] for line in lines]
+    assert len(set(labels)) == len(labels), "each thing is said once"
+    assert lines[-1] == "nothing was written"
     assert [path.name for path in tmp_path.iterdir()] == ["scene.tif"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"), [("1", "if nothing compresses"), ("0.5", "if blocks shrink to 0.5 of it")]
+)
+def test_a_tiny_raster_is_said_to_be_tiny(
+    ratio: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = str(make_scene(tmp_path / "scene.tif", 14, 22))
+    assert cli.run(["plan", scene, "--explain", "--ratio", ratio]) == 0
+    out = capsys.readouterr().out
+    assert "upload   the mosaic in one PUT\n" in out
+    assert f"{said} (--ratio {ratio})" in out
 
 
 def test_parts_are_those_of_the_store() -> None:
@@ -56,12 +74,13 @@ def test_parts_are_those_of_the_store() -> None:
     segments: list[Segment] = [FileSlice("top", 0, top)]
     for level in range(tiling.tile_levels, -1, -1):
         for window in tiling.windows():
-            blocks = [
-                ceil_div(side, recipe.block_size << level) for side in (window.height, window.width)
-            ]
-            rows = blocks[0] if level == 0 else 1  # those of level 0 are copied one by one
-            size_bytes = blocks[0] * blocks[1] * recipe.block_size**2 * 6 // rows
+            # Those of level 0 are copied one by one.
+            rows = ceil_div(window.height, recipe.block_size) if level == 0 else 1
+            height, width = (ceil_div(n, 1 << level) for n in (window.height, window.width))
+            size_bytes = height * width * 6 // rows
             segments += [CopyRun(window.name, "etag", 0, size_bytes)] * rows
     made, said = plan_parts(segments), mosaic_parts(recipe, 1.0)
-    assert sum(isinstance(part, CopyPart) for part in made) == said.copied
+    # A run that lends its head to the part before it may become too short itself.
+    copied = sum(isinstance(part, CopyPart) for part in made)
+    assert 0.95 * said.copied <= copied <= said.copied
     assert abs(len(made) - said.count) <= 3

@@ -19,7 +19,7 @@ from tests.servers import Server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND_S = 280.0
-END_S = 30
+END_S = 120
 RECORDS_S = 120.0
 BUSY = 503
 PAGE = 200
@@ -97,7 +97,7 @@ def start_command(
 
 @contextmanager
 def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
-    """What a ``scenemosaic serve`` says as it begins; it is interrupted at the end."""
+    """What a ``scenemosaic serve`` says as it begins; it is interrupted, and ends in order."""
     given = ["serve", "--json", "--automations"]
     process = start_command(given, folder, {"PREFECT_API_URL": url})
     try:
@@ -106,10 +106,13 @@ def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=END_S)
+            _, err = process.communicate(timeout=END_S)
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
-            process.communicate()
+            _, err = process.communicate()
+            raise
+    assert process.returncode == 0, err
+    assert not [said for said in ("Traceback", "Crash detected") if said in err], err
 
 
 def finish(process: "subprocess.Popen[str]") -> Answer:

@@ -102,6 +102,8 @@ def test_a_dry_run_starts_nothing(scenes: list[Found], root: Path) -> None:
     assert [row.state for row in report.rows] == ["WouldRun", "BadInput", "WouldRun"]
     assert launcher.launched == []
     assert not root.exists()
+    assert report.note is not None
+    assert "2 scenes of 3 without a time" in report.note
 
 
 def test_at_most_so_many_are_in_flight(scenes: list[Found], root: Path) -> None:

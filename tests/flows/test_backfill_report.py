@@ -1,5 +1,7 @@
 """A backfill's rows add up to one exit code and one named state."""
 
+from dataclasses import replace
+
 import pytest
 
 from flows.backfill_report import BackfillReport, SceneRow
@@ -45,8 +47,8 @@ def test_state_and_exit_code(states: list[str], name: str, failed: bool, code: i
     assert found.to_json()["exit_code"] == code
 
 
-def test_a_dry_run_fails_only_where_nothing_could_run() -> None:
-    assert report("WouldRun", "BadInput", dry_run=True).exit_code == 0
+def test_a_dry_run_exits_as_the_run_would() -> None:
+    assert report("WouldRun", "BadInput", dry_run=True).exit_code == 3
     assert report("BadInput", dry_run=True).exit_code == 2
     assert report("WouldRun", dry_run=True).state == "DryRun"
 
@@ -55,3 +57,12 @@ def test_the_summary_counts() -> None:
     assert report("Mosaicked", "BadInput", "Mosaicked").summary == (
         "3 scenes: 1 BadInput, 2 Mosaicked"
     )
+
+
+def test_scenes_without_a_time_are_counted_once() -> None:
+    found = report("Mosaicked", "Mosaicked", "AlreadyMosaicked", "BadInput")
+    assert found.note is None
+    *made, bad = (replace(row, undated=row.job_id is not None) for row in found.rows)
+    note = BackfillReport((*made, replace(bad, undated=False)), False).note
+    assert note is not None
+    assert note.startswith("2 scenes of 4 without a time: ")

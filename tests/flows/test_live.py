@@ -10,6 +10,7 @@ from flows import watched
 from flows.live import Both, Live
 from flows.watched import Sampler
 from scenemosaic.job import WindowOutcome
+from scenemosaic.mosaic.progress import MAKING
 
 JOB = "ab" * 16
 
@@ -69,6 +70,17 @@ def test_the_mosaic_is_the_last_tenth() -> None:
     assert now is not None
     assert now.percent == pytest.approx(92.5)
     assert now.text.endswith("mosaic 1.0 MB of 4.0 MB")
+
+
+def test_boxes_of_smaller_levels_are_counted_before_the_mosaic() -> None:
+    live = Live(Clock())
+    live.windows(2, 2)
+    live.stage("assembly")
+    live.copied(3, 21, MAKING)
+    now = live.snapshot()
+    assert now is not None
+    assert now.percent == pytest.approx(90)
+    assert now.text.endswith("making smaller levels, 3 of 21 boxes")
 
 
 def test_one_artifact_is_made_and_then_moved_on(

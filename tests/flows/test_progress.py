@@ -6,6 +6,7 @@ import pytest
 
 from flows.progress import Meter, Progress, in_bytes, in_seconds
 from scenemosaic.job import WindowOutcome
+from scenemosaic.mosaic.progress import MAKING
 
 
 class Clock:
@@ -46,6 +47,31 @@ def test_plain_lines_hold_no_escape() -> None:
     assert "\r" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
     assert "plan" not in stream.getvalue()
+
+
+def test_smaller_levels_that_take_long_are_counted() -> None:
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(stream, False, clock)
+    progress.windows(1, 0)
+    clock.now += 2
+    progress.window(WindowOutcome("0000_0000", "written", 1000))
+    progress.stage("assembly")
+    for done in range(22):
+        progress.copied(done, 21, MAKING)
+        clock.now += 4
+    progress.copied(0, 10)
+    lines = stream.getvalue().splitlines()
+    assert lines[2] == "   10% making smaller levels: 2 of 21 boxes"
+    assert lines[-2:] == ["   95% making smaller levels: 20 of 21 boxes", "mosaic of 10 B"]
+
+
+def test_smaller_levels_of_a_short_job_say_nothing() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, False, Clock())
+    for done in range(22):
+        progress.copied(done, 21, MAKING)
+    progress.copied(0, 10)
+    assert stream.getvalue() == "mosaic of 10 B\n"
 
 
 def test_a_bar_is_redrawn_in_place_and_then_left() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from flows import ending
 from flows.deployment_table import TABLE
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
@@ -19,6 +20,7 @@ from tests.flows.serving import (
     run_command,
     served,
 )
+from tests.recovery.gate import until
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +99,19 @@ def test_a_backfill_twice(tmp_path: Path, served_server: str) -> None:
         assert set(said["automations"].values()) == {"as it should be"}
         (kept,) = deployments(url)["watch_ledger"]["schedules"]
         assert kept["active"], "what a person turned on stays on"
+        left = _in_hand(url, tmp_path)
+    run = ended(url, left)
+    assert (run["state_name"], run["state"]["message"]) == ("Cancelled", ending.WHY)
+
+
+def _in_hand(url: str, folder: Path) -> str:
+    """A run with a tile, and minutes of work before it."""
+    scene = make_scene(folder / "large.tif", 4000, 4000, seed=13)
+    slow = {"window": 512, "block_size": 512, "compress": "zstd", "level": 22}
+    given = {"sources": [str(scene)], "to": str(folder / "left"), "recipe": slow}
+    run_id = start(url, "process_scene", given | {"workers": 1, "windows_per_task": 1})
+    until("a tile", lambda: any(folder.glob("left/tiles/*/*.tif")))
+    return run_id
 
 
 def _turn_on(url: str) -> None:

@@ -12,6 +12,7 @@ from scenemosaic.grids.grid import Grid
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.assembly import Get, assembled, tiles_in_order
+from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.plans.pin import Pin
 from scenemosaic.plans.plan import Plan
 from scenemosaic.recipes.recipe import ENCODING, Recipe
@@ -72,9 +73,12 @@ class MemoryJob:
     def bytes_of(self, segment: Segment) -> bytes:
         return segment_bytes(segment, self.get)
 
-    def mosaic(self, readers: int = 1, copying: Copying | None = None) -> bytes:
+    def mosaic(
+        self, readers: int = 1, copying: Copying | None = None, told: Told = untold
+    ) -> bytes:
         tiles, how = tiles_in_order(self.plan, self.rows), copying or Copying()
-        with assembled(tiles, self.plan.recipe, self.get, copying=how, readers=readers) as made:
+        more = {"copying": how, "readers": readers, "told": told}
+        with assembled(tiles, self.plan.recipe, self.get, **more) as made:
             data = b"".join(map(self.bytes_of, made.stitched.segments))
             assert len(data) == made.stitched.size_bytes
         return data

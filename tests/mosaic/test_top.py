@@ -74,3 +74,22 @@ def test_an_error_of_one_box_ends_all_of_it(readers: int) -> None:
     cast(Any, job.__dict__)["get"] = get
     with pytest.raises(BadTiff, match=broken):
         job.mosaic(readers)
+
+
+@pytest.mark.parametrize("resampling", ["average", "cubic"])
+def test_every_box_is_told_of_once(resampling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(top, "_LEAF_BYTES", 1)
+    pixels = noise("uint8", (1, 320, 320))
+    job = tile_job(pixels, recipe_for(pixels, 32, block_size=32, resampling=resampling))
+    told: list[tuple[int, int]] = []
+    job.mosaic(told=lambda done, total: told.append((done, total)))
+    boxes = 5 * 5 + 3 * 3 + 2 * 2 + 1
+    assert told == [(done, boxes) for done in range(boxes + 1)]
+
+
+def test_a_mosaic_without_levels_of_its_own_has_no_boxes_to_tell_of() -> None:
+    pixels = noise("uint8", (1, 64, 64))
+    told: list[tuple[int, int]] = []
+    job = tile_job(pixels, recipe_for(pixels, 64, block_size=32))
+    job.mosaic(told=lambda done, total: told.append((done, total)))
+    assert told == []

@@ -105,7 +105,9 @@ def test_what_was_lost_comes_back(
             line = line.replace(f"${name}", shlex.quote(value))
         _, *arguments = shlex.split(line)
         said = run([*arguments, "--manifest", ground.manifest])
-        assert said == code, (line, capfd.readouterr())
+        told = capfd.readouterr()
+        assert said == code, (line, told)
+    assert told.out.splitlines()[-1] == "finished"
     assert_as_before(ground, job_id, scene, tmp_path)
 
 

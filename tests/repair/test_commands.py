@@ -54,9 +54,16 @@ def test_repair_of_the_mosaic_alone_says_what_was_wrong(made: Made) -> None:
     made.damage(keys.mosaic_key(made.job_id))
     text = command(made, "repair")
     assert text.code == 0, text.err
-    assert "--source has to say" in text.err
+    assert "--source" not in text.err
     lines = text.out.splitlines()
     assert lines[1].startswith("wrong    mosaic: ")
+    former = [line for line in lines if line.startswith("former")]
+    assert former == [
+        f"former   {keys.mosaic_key(made.job_id)} stays as it was, damaged, and is named no "
+        "longer: item.json says where the mosaic is"
+    ]
+    assert "mosaic   r1/mosaic.tif, to which item.json leads" in command(made, "verify").out
+    assert "earlier mosaics stay" in command(made, "status").out
     publish = f"scenemosaic publish {made.job_id} --to {made.spec.root}"
     assert lines[-1] == f"latest   latest.json names revision 0 still: {publish} moves it"
     assert command(made, "publish", "--slots", "2").code == 0

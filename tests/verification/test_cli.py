@@ -1,14 +1,19 @@
 """``scenemosaic verify`` as a process: one JSON object, a table, and the exit codes."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from scenemosaic import keys
+from flows import cli
+from flows.cli_verify import as_text
+from scenemosaic import job, keys
+from scenemosaic.repair import engine
+from scenemosaic.verification.verify import verify
 from tests.flows.serving import Answer, run_command
 from tests.jobs.places import MakePlace
 from tests.verification.conftest import Finish
-from tests.verification.damage import NAME, OTHER_NAME, Damage
+from tests.verification.damage import ME, NAME, OTHER_NAME, Damage, flipped
 
 
 def _run(damage: Damage, folder: Path, *more: str) -> Answer:
@@ -22,7 +27,8 @@ def test_a_sound_job(damage: Damage, tmp_path: Path) -> None:
     value = answer.value()
     assert answer.code == 0, answer.err
     assert set(value) == {
-        "job_id", "windows", "checked", "findings", "counts", "waived", "bytes", "seconds",
+        "job_id", "windows", "checked", "findings", "counts", "waived", "revision", "other_root",
+        "bytes", "seconds",
     }  # fmt: skip
     assert (value["job_id"], value["windows"], value["checked"]) == (damage.job_id, 9, 9)
     assert (value["findings"], value["counts"]) == ([], {})
@@ -46,7 +52,7 @@ def test_what_is_off_is_exit_code_3(local_damage: Damage, tmp_path: Path) -> Non
     repair = f"scenemosaic repair {local_damage.job_id} --to {local_damage.place.root}"
     assert lines[0] == f"Damaged: 1 window ({NAME}), the item. Next: {repair} [--source PATH]"
     assert lines[1].split()[:2] == [NAME, "missing-object"]
-    assert "9 of 9 windows checked: 1 foreign-object, 1 missing-object" in lines[-1]
+    assert "9 of 9 windows checked: 2 findings (foreign-object, missing-object)" in lines[-1]
 
 
 def test_named_windows(local_damage: Damage, tmp_path: Path) -> None:
@@ -83,3 +89,51 @@ def test_a_store_that_is_not_there_is_exit_code_5(
     command = ["verify", damage.job_id, "--to", gone, "--manifest", damage.place.manifest]
     answer = run_command([*command, "--json"], tmp_path, damage.place.env)
     assert (answer.code, answer.value()["error"]["kind"]) == (5, "permanent")
+
+
+def _text(damage: Damage) -> list[str]:
+    return as_text(verify(damage.spec), damage.spec.place).splitlines()
+
+
+def test_a_flipped_run_of_bytes_is_one_line(local_damage: Damage) -> None:
+    key = local_damage.tile()
+    data = flipped(local_damage.read(key), -300)
+    local_damage.delete(key)
+    local_damage.put_foreign(key, data)
+    _, line, _, result = _text(local_damage)
+    assert line.split()[:2] == [NAME, "checksum"]
+    assert line.endswith("; and so etag, blocks, foreign-object")
+    assert "9 of 9 windows checked: 4 findings (blocks, checksum, etag, foreign-object)" in result
+
+
+def test_of_a_damaged_mosaic_the_item_is_not_called_damaged(local_damage: Damage) -> None:
+    local_damage.put_foreign(keys.mosaic_key(local_damage.job_id))
+    lines = _text(local_damage)
+    assert lines[0].startswith("Damaged: the mosaic. Next: ")
+    assert not any("None" in line for line in lines)
+
+
+def test_a_copied_root_says_of_which_root_its_rows_are(
+    local_damage: Damage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(local_damage.path(""), copy)
+    spec = job.load_job(local_damage.job_id, str(copy), f"sqlite:///{copy}/manifest.db")
+    report = verify(spec)
+    assert report.other_root == local_damage.spec.root
+    assert report.exit_code == 3
+    lines = as_text(report, spec.place).splitlines()
+    assert local_damage.spec.root in lines[0]
+    assert f"scenemosaic repair {local_damage.job_id}" in lines[0]
+    assert not any(line.startswith("Damaged") for line in lines)
+    assert cli.run(["status", local_damage.job_id, "--to", str(copy)]) == 0
+    said = f"its rows are of another root, {local_damage.spec.root}; run scenemosaic repair"
+    assert said in capsys.readouterr().out
+    found = engine.survey(spec)
+    engine.carry_out(
+        found,
+        lambda of: engine.repair_windows(of.spec, of.numbers, ME, named=False).outcomes,
+        lambda renew: job.assemble(spec, ME, renew=renew),
+    )
+    after = verify(spec)
+    assert (after.is_sound, after.other_root) == (True, None)

@@ -54,7 +54,7 @@ def test_a_damaged_job(local_damage: Damage) -> None:
     local_damage.flip(local_damage.tile("0000_0002"), -20)
     state = _verify(local_damage)
     assert (state.name, state.is_failed()) == ("VerificationFailed", True)
-    assert "1 missing-object" in str(state.message)
+    assert "4 findings (blocks, checksum, metadata, missing-object)" in str(state.message)
     assert ["🟩🟩🟧", "🟩🟥🟩", "🟩🟩🟩"] in _maps(local_damage)
     tables = _artifacts(f"findings-{local_damage.job_id}")
     assert any(f'"subject": "{NAME}", "kind": "missing-object"' in one.data for one in tables)
