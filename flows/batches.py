@@ -20,7 +20,8 @@ LEAST_PER_WORKER: Final = 3
 # Raw megabytes that one core encodes in a second, by codec and from which level on. Measured on
 # 2026-11-30 on one core of an AMD EPYC that others kept busy, by imagecodecs and the predictor of
 # each type, in blocks of 512 pixels: noisy and smooth scenes of 1 to 4 bytes a sample, Landsat 8
-# and HiRISE among them. Each is within a factor of two to three of these.
+# and HiRISE among them. Each is within a factor of two to three of these; zstd from 14 on is set
+# lower, after a whole run at 22.
 MB_PER_S: Final[Mapping[str, tuple[tuple[int, float], ...]]] = {
     "deflate": ((0, 150.0), (3, 100.0), (6, 80.0), (9, 70.0), (10, 28.0), (12, 13.0)),
     "zstd": (
