@@ -116,7 +116,7 @@ def _cut(
 def encode_run(pixels: Pixels, mask: Mask | None, recipe: Recipe, choice: deflate.Choice) -> Run:
     """The encoded blocks of one level: the image's, then the mask's.
 
-    ``choice`` decides on deflate without a level (:mod:`scenemosaic.tiff.deflate`).
+    ``choice`` decides on deflate (:mod:`scenemosaic.tiff.deflate`).
     """
     blocks: list[bytes | None]
     if recipe.nbits is None and codec.is_made_here(recipe.compress, recipe.dtype):

@@ -30,7 +30,7 @@ from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.stores.port import CopyRun
-from scenemosaic.tiff.deflate import cheapest
+from scenemosaic.tiff.deflate import unless_asked
 from scenemosaic.tiff.layout import LevelShape, Placed, Template
 from scenemosaic.tiff.runs import Crcs, Run, Sizes
 from scenemosaic.tile import encode_run, kernel_of, level_shape
@@ -213,7 +213,7 @@ class TopMaker:
     def encoded(self, pixels: Pixels, mask: Mask | None, recipe: Recipe | None = None) -> Made:
         """A box of a level as a run, of the mosaic's own recipe or another one."""
         recipe = recipe or self.recipe
-        run = encode_run(pixels, mask, recipe, cheapest)
+        run = encode_run(pixels, mask, recipe, unless_asked)
         shape = level_shape(recipe, *pixels.shape[1:])
         return Made(pixels, mask, shape, run, run.sha256())
 

@@ -9,8 +9,9 @@ Predictors (TIFF technical notes): 2 = horizontal differences of each sample, 3 
 byte planes of floats, most significant first, then differences of bytes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import imagecodecs
@@ -22,12 +23,16 @@ from scenemosaic.grids.grid import ceil_div
 from scenemosaic.tiff import deflate
 
 Pixels = npt.NDArray[Any]
+Sample = Callable[[], Pixels]
 _DIRECT = frozenset({"deflate", "zstd", "lzw", "none"})
 _BYTES = frozenset({"uint8", "int8"})
 # What libtiff says in its directories, and writes itself.
 _LERC_VERSION = 4
 # What does not shrink is stored, behind this and the two limits of each band.
 _LERC_HEAD_BYTES = 1024
+# What decides on deflate: of so many blocks, spread over the plane, so many rows each.
+_SAMPLED = 4
+_SAMPLE_ROWS = 64
 # By effort.
 _ZSTD_LEVELS = {"fast": 1, "balanced": 3, "small": 9}
 
@@ -36,7 +41,7 @@ _ZSTD_LEVELS = {"fast": 1, "balanced": 3, "small": 9}
 class BlockCoding:
     """How the blocks of an image are encoded; ``fill`` is what a sparse block reads as.
 
-    Without a ``level``, ``effort`` says how hard to try: for deflate see
+    ``level``, or without one ``effort``, says how hard to try: for deflate see
     :mod:`scenemosaic.tiff.deflate`.
     """
 
@@ -64,7 +69,7 @@ def encode_blocks(
     """Compressed blocks of ``pixels`` (bands, height, width), by plane, then row-major.
 
     A block that holds nothing but ``fill`` is None (sparse). Edge blocks repeat
-    the last row and column. ``choice`` decides on deflate without a level.
+    the last row and column. ``choice`` decides on deflate.
     """
     if not is_made_here(coding.compress, pixels.dtype.name):
         raise InputError(f"{coding.compress} blocks of {pixels.dtype} are not made here")
@@ -82,14 +87,21 @@ def _encode_plane(plane: Pixels, coding: BlockCoding, choice: deflate.Choice) ->
         return [None] * sparse.size
     # One block of scratch stays in the processor's cache, where the compressor finds it.
     scratch = np.empty(tiles.shape[2:], tiles.dtype)
-    sample_at = tuple(dense[len(dense) // 2].tolist())
-    sample = _predicted(tiles[sample_at], coding.predictor, scratch)
+    spread = dense[[len(dense) * part // (2 * _SAMPLED) for part in range(1, 2 * _SAMPLED, 2)]]
+    sample = partial(_sample, [tiles[row, col] for row, col in spread], coding.predictor)
     compress = _compressor(coding, sample, choice)
-    made = {sample_at: compress(sample)}
-    for at in np.ndindex(*sparse.shape):
-        if not sparse[at] and at != sample_at:
-            made[at] = compress(_predicted(tiles[at], coding.predictor, scratch))
-    return [made.get(at) for at in np.ndindex(*sparse.shape)]
+    return [
+        None if sparse[at] else compress(_predicted(tiles[at], coding.predictor, scratch))
+        for at in np.ndindex(*sparse.shape)
+    ]
+
+
+def _sample(blocks: Sequence[Pixels], predictor: int) -> Pixels:
+    """The first rows of ``blocks``, as they would be compressed, one below the other."""
+    scratch = np.empty(blocks[0][:_SAMPLE_ROWS].shape, blocks[0].dtype)
+    return np.concatenate(
+        [_predicted(block[:_SAMPLE_ROWS], predictor, scratch).copy() for block in blocks]
+    )
 
 
 def encode_mask(mask: npt.NDArray[np.uint8], block_size: int) -> list[bytes | None]:
@@ -177,11 +189,11 @@ def zstd_level(level: int | None, effort: str) -> int:
     return _ZSTD_LEVELS[effort] if level is None else level
 
 
-def _deflater(coding: BlockCoding, sample: Pixels, choice: deflate.Choice) -> deflate.Compressor:
-    if coding.level is not None:
-        return deflate.libdeflate(coding.level)
-    by_effort = {"fast": deflate.cheapest, "balanced": choice, "small": deflate.smallest}
-    return by_effort[coding.effort](sample)
+def _deflater(coding: BlockCoding, sample: Sample, choice: deflate.Choice) -> deflate.Compressor:
+    if coding.effort == "fast":
+        return deflate.isal
+    made = sample()
+    return deflate.smallest(made) if coding.effort == "small" else choice(made, coding.level)
 
 
 def _lerc(block: Any) -> Any:
@@ -190,7 +202,7 @@ def _lerc(block: Any) -> Any:
 
 
 def _compressor(
-    coding: BlockCoding, sample: Pixels, choice: deflate.Choice
+    coding: BlockCoding, sample: Sample, choice: deflate.Choice
 ) -> Callable[[Pixels], bytes]:
     if coding.compress == "deflate":
         return _deflater(coding, sample, choice)

@@ -1,11 +1,14 @@
-"""DEFLATE blocks by the cheaper of two libraries, chosen by what a sample of the pixels says.
+"""DEFLATE blocks by the cheapest way that makes few enough bytes, as a sample of the pixels says.
 
-ISA-L at its level 3 takes about a quarter of the CPU of libdeflate at level 6. On noisy
-imagery it makes no more bytes; on smooth data it makes up to 60 % more. So one
-block of a tile is compressed by both, and what it says holds for all the others.
-Any reader of DEFLATE reads both, and both may stand in one mosaic. That is the
-balanced effort; ``fast`` is ISA-L throughout, ``small`` the smaller of ISA-L and libdeflate
-at its level 9.
+ISA-L at its level 3 takes about a quarter of the CPU of libdeflate at level 6, libdeflate at
+level 1 half of it. On noisy imagery neither makes more bytes, and level 1 often fewer: a
+match found in noise takes more room than the bytes that it stands for. On smooth data they make
+up to 60 % more. So a sample of a tile's blocks is compressed in each way, and what it says
+holds for all of them. Any reader of DEFLATE reads all of them, and all may stand in one mosaic.
+
+With a level there are at most as many bytes as libdeflate makes at it. Without one, effort
+``balanced`` allows 2 % more than its level 6; ``fast`` is ISA-L throughout, ``small`` whatever
+makes the fewest bytes, libdeflate at its level 9 among them.
 """
 
 from collections.abc import Callable
@@ -17,11 +20,14 @@ from isal import isal_zlib
 LIBDEFLATE_LEVEL: Final = 6
 SMALL_LEVEL: Final = 9
 ISAL_LEVEL: Final = 3
-# The share of more bytes that a quarter of the CPU is worth.
+# The share of bytes, to libdeflate's, that is few enough: a little more is worth a quarter of
+# the CPU; where a level is asked for it is a little less, since the sample is not all.
 _WORTH: Final = 1.02
+_SURE: Final = 0.998
 
 Compressor = Callable[[Any], bytes]
-Choice = Callable[[Any], Compressor]
+# By a sample and the level that was asked for.
+Choice = Callable[[Any, int | None], Compressor]
 
 
 def libdeflate(level: int) -> Compressor:
@@ -34,30 +40,40 @@ def isal(block: Any) -> bytes:
     return bytes(isal_zlib.compress(block, ISAL_LEVEL))
 
 
-def chosen(sample: Any) -> Compressor:
-    """The compressor for pixels like ``sample``, a contiguous block; ``sample`` alone decides."""
-    small = libdeflate(LIBDEFLATE_LEVEL)
-    return isal if len(isal(sample)) <= _WORTH * len(small(sample)) else small
+def chosen(sample: Any, level: int | None = None) -> Compressor:
+    """The compressor for pixels like ``sample``, rows of blocks; nothing else decides."""
+    wanted = libdeflate(LIBDEFLATE_LEVEL if level is None else level)
+    most_bytes = len(wanted(sample)) * (_WORTH if level is None else _SURE)
+    return next((one for one in _cheaper(level) if len(one(sample)) <= most_bytes), wanted)
 
 
 def smallest(sample: Any) -> Compressor:
-    """The compressor that makes the fewest bytes of ``sample``: on noise it is ISA-L."""
-    small = libdeflate(SMALL_LEVEL)
-    return isal if len(isal(sample)) <= len(small(sample)) else small
+    """The compressor that makes the fewest bytes of ``sample``; of equals the cheapest."""
+    return min((*_cheaper(SMALL_LEVEL), libdeflate(SMALL_LEVEL)), key=lambda one: len(one(sample)))
 
 
-def cheapest(sample: Any) -> Compressor:
-    """ISA-L whatever the pixels: for what is too little of a file to be worth a look."""
-    return isal
+def unless_asked(sample: Any, level: int | None) -> Compressor:
+    """ISA-L where no level is asked for: for what is too little of a file to be worth a look."""
+    return isal if level is None else chosen(sample, level)
+
+
+def _cheaper(level: int | None) -> tuple[Compressor, ...]:
+    """What takes less CPU than libdeflate at a level, the cheapest first."""
+    if level is None or level > 1:
+        return isal, libdeflate(1)
+    return (isal,) if level else ()
 
 
 class FirstChoice:
-    """A choice for all levels of one tile: what the first sample says holds for the others."""
+    """A choice for all levels of one tile: what the first sample says holds for the others.
+
+    Where a level is asked for each has a sample of its own: smaller ones are smoother.
+    """
 
     def __init__(self) -> None:
         self._compressor: Compressor | None = None
 
-    def __call__(self, sample: Any) -> Compressor:
-        if self._compressor is None:
-            self._compressor = chosen(sample)
+    def __call__(self, sample: Any, level: int | None) -> Compressor:
+        if self._compressor is None or level is not None:
+            self._compressor = chosen(sample, level)
         return self._compressor

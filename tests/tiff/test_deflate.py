@@ -1,10 +1,12 @@
 """The choice between ISA-L and libdeflate, and that every reader reads both."""
 
 import zlib
+from typing import Any
 
+import imagecodecs
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenemosaic.tiff import deflate
@@ -25,20 +27,24 @@ def _coding(level: int | None, effort: str = "balanced", compress: str = "deflat
     return BlockCoding(256, compress, level, 2, "pixel", 0, effort)
 
 
+def _by_libdeflate(pixels: Any, level: int) -> list[bytes | None]:
+    return encode_blocks(pixels, _coding(level), lambda _, at: deflate.libdeflate(at or 0))
+
+
 def _size(pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint16]], coding: BlockCoding) -> int:
     return sum(map(len, filter(None, encode_blocks(pixels, coding))))
 
 
 def test_noise_takes_isal_and_no_more_bytes() -> None:
-    auto, small = (encode_blocks(_noise(), _coding(level)) for level in (None, 6))
+    auto, small = encode_blocks(_noise(), _coding(None)), _by_libdeflate(_noise(), 6)
     assert deflate.chosen(_noise()) is deflate.isal
     assert sum(map(len, filter(None, auto))) <= 1.02 * sum(map(len, filter(None, small)))
     assert auto != small
 
 
 def test_smooth_pixels_take_libdeflate() -> None:
-    auto, small = (encode_blocks(_smooth(), _coding(level)) for level in (None, 6))
-    assert auto == small
+    assert encode_blocks(_smooth(), _coding(None)) == _by_libdeflate(_smooth(), 6)
+    assert encode_blocks(_smooth(), _coding(9)) == _by_libdeflate(_smooth(), 9)
 
 
 @pytest.mark.parametrize("compress", ["deflate", "zstd"])
@@ -62,10 +68,36 @@ def test_the_fast_effort_never_looks_at_the_pixels() -> None:
 
 
 def test_a_level_that_is_asked_for_is_kept() -> None:
-    one, nine = (
-        sum(map(len, filter(None, encode_blocks(_smooth(), _coding(level))))) for level in (1, 9)
-    )
+    one, nine = (_size(_smooth(), _coding(level)) for level in (1, 9))
     assert one > nine
+
+
+@pytest.mark.parametrize("level", [1, 6, 9, 12])
+@pytest.mark.parametrize("pixels", [_noise(), _smooth()], ids=["noise", "smooth"])
+def test_a_level_makes_no_more_bytes_than_libdeflate_at_it(pixels: Any, level: int) -> None:
+    most_bytes = sum(len(block or b"") for block in _by_libdeflate(pixels, level))
+    assert _size(pixels, _coding(level)) <= most_bytes
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 12), st.integers(1, 3000), st.integers(0, 99))
+def test_no_sample_makes_more_bytes_than_its_level(level: int, spread: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sample = (rng.normal(0, spread, (64, 64)) + 8000).astype(np.uint16)
+    made = deflate.chosen(sample, level)(sample)
+    assert len(made) <= len(imagecodecs.deflate_encode(sample.tobytes(), level))
+    assert zlib.decompress(made) == sample.tobytes()
+
+
+def test_noise_takes_a_cheaper_way_at_a_high_level() -> None:
+    assert deflate.chosen(_noise(), 9)(_noise()) in (
+        deflate.isal(_noise()),
+        deflate.libdeflate(1)(_noise()),
+    )
+
+
+def test_level_0_is_stored() -> None:
+    assert len(deflate.chosen(_smooth(), 0)(_smooth())) > _smooth().nbytes
 
 
 @given(st.binary(min_size=1, max_size=5000))
@@ -89,7 +121,8 @@ def test_the_choice_does_not_change_pixels(bands: int) -> None:
 
 def test_a_tile_keeps_its_first_choice() -> None:
     choice = deflate.FirstChoice()
-    assert choice(_noise()) is deflate.isal
-    assert choice(_smooth()) is deflate.isal
+    assert choice(_noise(), None) is deflate.isal
+    assert choice(_smooth(), None) is deflate.isal
     assert deflate.chosen(_smooth()) is not deflate.isal
-    assert deflate.cheapest(_smooth()) is deflate.isal
+    assert deflate.unless_asked(_smooth(), None) is deflate.isal
+    assert deflate.unless_asked(_smooth(), 9) is not deflate.isal
