@@ -17,7 +17,7 @@ from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.places import ManifestPlace, Place, StorePlace
 from scenemosaic.plans.plan import Plan
-from scenemosaic.stores import open_store
+from scenemosaic.stores import open_store, shared_store
 from scenemosaic.stores.port import Store
 
 
@@ -27,7 +27,8 @@ class JobSpec:
 
     ``locations`` are the paths or URIs of the plan's sources, in its order. Sources are reached
     as the store is. ``reuse`` is the ID of a job under the same root whose tiles are taken over
-    where they are the same (:mod:`scenemosaic.reuse`). ``notes`` are what planning noticed.
+    where they are the same (:mod:`scenemosaic.reuse`). ``notes`` are what planning noticed, for
+    every log and answer alike.
     """
 
     plan: Plan
@@ -116,13 +117,16 @@ def open_session(spec: JobSpec) -> Session:
 
 @functools.lru_cache(maxsize=8)
 def _open(place: Place) -> Session:
-    return session_at(place, settings_from(os.environ))
+    store = shared_store(place.store.root, place.store.access)
+    return _session(place, store, settings_from(os.environ))
 
 
 def session_at(place: Place, claiming: ClaimSettings | None = None) -> Session:
     """A session of its own for a place, whose store and manifest the caller closes."""
-    return Session(
-        open_store(place.store.root, place.store.access),
-        open_manifest(place.manifest.url, place.manifest.access),
-        claiming=claiming or ClaimSettings(),
-    )
+    store = open_store(place.store.root, place.store.access)
+    return _session(place, store, claiming or ClaimSettings())
+
+
+def _session(place: Place, store: Store, claiming: ClaimSettings) -> Session:
+    manifest = open_manifest(place.manifest.url, place.manifest.access)
+    return Session(store, manifest, claiming=claiming)

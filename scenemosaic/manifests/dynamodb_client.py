@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-import boto3
 from botocore.config import Config
 
-from scenemosaic.access import Access, credentials_of
+from scenemosaic.access import Access
 from scenemosaic.waiting.boto_deadlines import timed_client
+from scenemosaic.waiting.boto_sessions import boto_session
 from scenemosaic.waiting.deadlines import Deadlines
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ def open_client(region: str | None, access: Access, deadlines: Deadlines) -> "Dy
         # legacy mode alone checks x-amz-crc32 on the only attempt.
         retries={"mode": "legacy", "total_max_attempts": 1},
     )
-    # A session of our own: the default one is not safe in threads.
-    session = credentials_of(access, boto3.session.Session) or boto3.session.Session()
     return timed_client(
-        session.client(
+        boto_session(access).client(
             "dynamodb",
             config=config,
             region_name=region or access.region,

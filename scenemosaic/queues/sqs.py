@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
 
 from scenemosaic.committing.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.queues.port import Message
+from scenemosaic.waiting.boto_sessions import boto_session
 
 MOST_AT_ONCE: Final = 10
 MOST_WAIT_S: Final = 20
@@ -104,7 +104,7 @@ def _client(url: str) -> Any:
     )
     try:
         # The URL's own host: with an endpoint of another one SQS would be asked elsewhere.
-        return boto3.session.Session().client(
+        return boto_session().client(
             "sqs",
             config=config,
             endpoint_url=endpoint,

@@ -23,11 +23,12 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 from rasterio.session import AWSSession, DummySession
 
-from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
 from scenemosaic.places import StorePlace
 from scenemosaic.sources.locations import is_s3, vsi_path
 from scenemosaic.waiting.boto_deadlines import timed_client
+from scenemosaic.waiting.boto_sessions import boto_session
 from scenemosaic.waiting.deadlines import Deadlines, deadlines_from
 
 CONNECT_TIMEOUT_S: Final = 10
@@ -165,8 +166,7 @@ def _client(
 @lru_cache(maxsize=4)
 def _boto_session(pid: int, access: Access) -> boto3.Session:
     try:
-        given = credentials_of(access, boto3.Session)
-        return given or boto3.Session(region_name=access.region)
+        return boto_session(access)
     except BotoCoreError as error:
         raise PermanentStoreError(f"AWS configuration: {error}") from error
 

@@ -1,6 +1,5 @@
 """Bytes of a composed object that pass through this process: in pieces, in chunks, and checked."""
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +36,7 @@ def gather(pieces: Sequence[Segment], read_run: Callable[[CopyRun], bytes]) -> G
 
 def _seen(piece: Segment, data: bytes) -> Seen:
     wanted = isinstance(piece, CopyRun) and piece.crc is not None
-    return Seen(len(data), zlib.crc32(data) if wanted else None)
+    return Seen(len(data), isal_zlib.crc32(data) if wanted else None)
 
 
 def _piece(piece: Segment, read_run: Callable[[CopyRun], bytes]) -> bytes:

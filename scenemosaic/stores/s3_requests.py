@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
-import boto3
 from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import (
@@ -22,7 +21,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 
-from scenemosaic.access import ENVIRONMENT, UNREACHED, Access, credentials_of
+from scenemosaic.access import ENVIRONMENT, UNREACHED, Access
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import (
@@ -34,6 +33,7 @@ from scenemosaic.stores.s3_answers import (
     status_of,
 )
 from scenemosaic.waiting.boto_deadlines import timed_client
+from scenemosaic.waiting.boto_sessions import boto_session
 from scenemosaic.waiting.deadlines import Deadlines, Ending, within
 
 if TYPE_CHECKING:
@@ -205,10 +205,8 @@ def make_client(
         s3={"addressing_style": options.addressing},
     )
     try:
-        # A session of its own: boto3's default session is not safe for threads.
-        session = credentials_of(access, boto3.session.Session) or boto3.session.Session()
         return timed_client(
-            session.client(
+            boto_session(access).client(
                 "s3", config=config, endpoint_url=access.endpoint, region_name=access.region
             )
         )

@@ -26,10 +26,11 @@ READERS = (
     "scenemosaic.sources.reading_env.",
     "scenemosaic.sources.s3_errors.",
 )
+AWS = ("scenemosaic.stores.", "scenemosaic.manifests.", "scenemosaic.waiting.boto_sessions.")
 ONLY_IN = {
     "sqlalchemy": ("scenemosaic.manifests.",),
-    "boto3": ("scenemosaic.stores.", "scenemosaic.manifests.", *READERS),
-    "botocore": ("scenemosaic.stores.", "scenemosaic.manifests.", *READERS),
+    "boto3": (*AWS, *READERS),
+    "botocore": (*AWS, *READERS),
     "azure": ("scenemosaic.stores.",),
     "google": ("scenemosaic.stores.",),
     "requests": ("scenemosaic.stores.", "scenemosaic.discovery."),

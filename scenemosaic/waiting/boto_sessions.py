@@ -1,0 +1,33 @@
+"""boto3's sessions, which read AWS's descriptions of its services once for a process."""
+
+from functools import lru_cache
+
+import boto3.session
+import botocore.session
+from botocore.loaders import Loader, create_loader
+
+from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+
+
+def boto_session(access: Access = ENVIRONMENT) -> boto3.session.Session:
+    """The credentials block's session, or else a new one of the environment's settings.
+
+    The default one would not be safe in threads. Raises PermanentStoreError where nothing
+    resolves the credentials that ``access`` names.
+    """
+    return credentials_of(access, boto3.session.Session) or _of_the_environment(access.region)
+
+
+def _of_the_environment(region: str | None) -> boto3.session.Session:
+    known, loader = botocore.session.get_session(), _loader()
+    # A session's own would read a megabyte of JSON again: 50 ms of CPU for each client of S3.
+    known.register_component("data_loader", loader)
+    made = boto3.session.Session(botocore_session=known, region_name=region)
+    # To which each session adds boto3's folder.
+    loader.search_paths[:] = dict.fromkeys(loader.search_paths)
+    return made
+
+
+@lru_cache(maxsize=1)
+def _loader() -> Loader:
+    return create_loader(botocore.session.get_session().get_config_variable("data_path"))

@@ -1,0 +1,66 @@
+"""boto3's sessions: each of its own, and AWS's descriptions of its services read once for all."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import boto3.session
+import pytest
+from botocore.loaders import JSONFileLoader
+
+from scenemosaic.access import Access, register
+from scenemosaic.waiting.boto_sessions import boto_session
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "one")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+
+
+def test_what_a_client_has_read_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    boto_session().client("s3")
+    read: list[str] = []
+    load = JSONFileLoader.load_file
+
+    def noted(self: JSONFileLoader, path: str) -> Any:
+        read.append(path)
+        return load(self, path)
+
+    monkeypatch.setattr(JSONFileLoader, "load_file", noted)
+    boto_session().client("s3")
+    assert read == []
+    boto3.session.Session().client("s3")
+    assert read != []
+
+
+def test_each_session_has_the_environment_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = boto_session()
+    before, region = first.get_credentials(), first.region_name
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "two")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    second = boto_session()
+    after = second.get_credentials()
+    assert before is not None
+    assert after is not None
+    assert (before.access_key, after.access_key) == ("one", "two")
+    assert (region, second.region_name) == ("us-east-1", "eu-west-1")
+    assert boto_session(Access(region="eu-north-1")).region_name == "eu-north-1"
+
+
+def test_a_thousand_sessions_search_as_few_folders_as_one() -> None:
+    def searched() -> list[str]:
+        component: Any = boto_session()._session.get_component("data_loader")
+        return list(component.search_paths)
+
+    once = searched()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: boto_session(), range(40)))
+    assert searched() == once
+
+
+def test_a_named_block_gives_its_own_session() -> None:
+    own = boto3.session.Session(region_name="eu-west-3")
+    register("test-of-sessions", lambda name: own)
+    assert boto_session(Access(credentials="test-of-sessions/any")) is own
