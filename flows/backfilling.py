@@ -12,6 +12,7 @@ from flows.engines import THREADS, Engine
 from flows.launch import Ended, Launch, Started, Unrecordable, Where
 from flows.launching import Launcher
 from flows.parameters import Mode
+from flows.reaching import NobodyAnswers
 from flows.redact import public_source
 from flows.scene_jobs import SceneJob, plan_found
 from flows.server import PrefectUnavailable
@@ -50,7 +51,8 @@ def backfill(
     """Carry out every scene's job; ``told`` hears of each as it ends, from many threads.
 
     What is wrong with one scene is its row, and stops no other. Raises PrefectUnavailable
-    where Prefect does not answer, since then nothing is known of the others either.
+    where Prefect does not answer, since then nothing is known of the others either, and
+    NobodyAnswers where their cluster does not.
     """
     watch = Stopwatch()
 
@@ -92,7 +94,7 @@ def _carry_out(found: Found, wanted: Backfill, launcher: Launcher) -> SceneRow:
         scene = plan_found(found, wanted.place, wanted.options)
         job_id = scene.spec.plan.job_id
         return _process(name, scene, wanted, launcher)
-    except PrefectUnavailable:
+    except (PrefectUnavailable, NobodyAnswers):
         raise
     except Unrecordable as error:
         return _refused(name, str(error))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flows.backfill_report import BackfillReport, SceneRow
-from flows.cli_options import place_said
 from flows.console import Console, shown
 from flows.engines import Engine
+from flows.options.place import place_said
 from flows.progress import Progress, in_seconds
 from flows.server import configured_api, ensure_api
 from scenemosaic.discovery.selection import Selection, find

@@ -27,6 +27,7 @@ def plan(asked: Asked, limits: Limits, console: Console) -> int:
     """Print the plan. Raises InputError; no root and no manifest is asked."""
     prices = prices_of(asked.prices)
     spec = job.plan_at(asked.sources, asked.place, asked.options)
+    job.log_notes(spec)
     value, more = plan_text.as_json(spec, limits), list[str]()
     if asked.explain:
         value |= {"explain": explain_text.as_json(spec, limits, asked.ratio, prices)}

@@ -20,7 +20,6 @@ from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec, PlanOptions
 from scenemosaic.machine import collector
 from scenemosaic.places import Place
-from scenemosaic.sources.scene_time import note_of_time
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +37,7 @@ class Request:
 def dry_run(request: Request, console: Console) -> int:
     """Print the plan; nothing is written, and no store is asked but for a job that is reused."""
     spec = _plan(request)
+    job.log_notes(spec)
     console.answer(plan_text.as_json(spec, request.limits), plan_text.as_text(spec, request.limits))
     return 0
 
@@ -75,9 +75,8 @@ def _report(request: Request, progress: Progress, watch: Stopwatch) -> ProcessRe
     trace = Trace()
     if mosaic is None:
         run = command_run(strict_history=request.limits.strict_history)
-        trace = prepare_job(spec, run, progress.say)
-        if (note := note_of_time(spec.plan)) is not None:
-            _log.warning("%s", note)
+        trace = prepare_job(spec, run, progress.say, request.limits.engine)
+        job.log_notes(spec)
     planned_s = watch.seconds
     ensure_api(progress.say)
     report = _run_flow(request, Session(spec, progress, mosaic is None, trace))

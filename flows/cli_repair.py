@@ -11,6 +11,7 @@ from flows import batches
 from flows.console import Console, shown
 from flows.limits import Limits
 from flows.progress import Progress, in_bytes, in_seconds
+from flows.reaching import check_answers
 from flows.repair_json import repair_json
 from flows.runs import command_run
 from flows.server import ensure_api
@@ -48,6 +49,7 @@ class Request:
 
 def repair(request: Request, console: Console) -> int:
     """Repair a job and say what became of it; the exit code."""
+    check_answers(request.limits.engine)
     run = command_run(strict_history=request.limits.strict_history)
     spec, restored = load(request.job_id, request.place, request.sources, run)
     try:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +12,6 @@ from prefect.futures import PrefectConcurrentFuture, PrefectFuture, as_completed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 
 from flows.engines import EngineName
-from flows.limits import Limits
 from flows.own_cluster import ClusterUnavailable, OwnCluster, answering
 from flows.redact import public_source
 from scenemosaic.errors import InputError, StoreError
@@ -66,17 +65,17 @@ def lean_context() -> Iterator[None]:
 
 
 @contextmanager
-def pool_of(limits: Limits, spec: JobSpec, own: OwnCluster | None = None) -> Iterator[Pool]:
-    """The engine's workers, for the length of a ``with`` block: those of ``own``, where given.
+def pool_of(cluster: OwnCluster, spec: JobSpec) -> Iterator[Pool]:
+    """The engine's workers, for the length of a ``with`` block; the cluster outlives it.
 
     Raises ClusterUnavailable where the cluster does not answer, InputError where ``spec`` would
     carry a secret to another machine.
     """
-    if limits.engine.address is not None:
+    engine = cluster.limits.engine
+    if engine.address is not None:
         _check_secrets(spec)
-    with ExitStack() as stack:
-        own = own or stack.enter_context(OwnCluster(limits))
-        yield stack.enter_context(_POOLS[limits.engine.name](limits, own))
+    with _POOLS[engine.name](cluster) as pool:
+        yield pool
 
 
 def collect(
@@ -120,9 +119,9 @@ def _check_secrets(spec: JobSpec) -> None:
 
 
 @contextmanager
-def _threads(limits: Limits, own: OwnCluster) -> Iterator[Pool]:
+def _threads(cluster: OwnCluster) -> Iterator[Pool]:
     runner: ThreadPoolTaskRunner[Any]
-    with ThreadPoolTaskRunner(max_workers=limits.workers) as runner:
+    with ThreadPoolTaskRunner(max_workers=cluster.limits.workers) as runner:
         yield Pool(runner, _cancel_thread)
 
 
@@ -132,22 +131,23 @@ def _cancel_thread(future: PrefectFuture[Any]) -> None:
 
 
 @contextmanager
-def _dask(limits: Limits, own: OwnCluster) -> Iterator[Pool]:
+def _dask(cluster: OwnCluster) -> Iterator[Pool]:
     from distributed import KilledWorker
     from prefect_dask.task_runners import DaskTaskRunner
 
     # Else every worker's coming and going stands in the run's own log.
     logging.getLogger("distributed").setLevel(logging.WARNING)
-    with DaskTaskRunner(cluster=own.get(), address=limits.engine.address) as runner:
-        with answering(limits.engine):
+    engine = cluster.limits.engine
+    with DaskTaskRunner(cluster=cluster.get(), address=engine.address) as runner:
+        with answering(engine):
             _ = runner.client  # to ask for it connects it
         with lean_context():
             yield Pool(runner, lambda future: future.wrapped_future.cancel(), (KilledWorker,))
 
 
 @contextmanager
-def _ray(limits: Limits, own: OwnCluster) -> Iterator[Pool]:
-    own.get()
+def _ray(cluster: OwnCluster) -> Iterator[Pool]:
+    cluster.get()
     import ray
     from prefect_ray.task_runners import RayTaskRunner
     from ray.exceptions import RayError
@@ -156,7 +156,7 @@ def _ray(limits: Limits, own: OwnCluster) -> Iterator[Pool]:
         yield Pool(runner, lambda future: ray.cancel(future.wrapped_future), (RayError,))
 
 
-_POOLS: Final[dict[EngineName, Callable[[Limits, OwnCluster], AbstractContextManager[Pool]]]] = {
+_POOLS: Final[dict[EngineName, Callable[[OwnCluster], AbstractContextManager[Pool]]]] = {
     "threads": _threads,
     "dask": _dask,
     "ray": _ray,

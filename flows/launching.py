@@ -7,6 +7,7 @@ each key, and what runs write is written at most once.
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import dataclass, field
@@ -27,9 +28,10 @@ from flows.limits import Limits, limits_of_each
 from flows.own_cluster import OwnCluster
 from flows.patience import PATIENCE_S, is_refusal, patiently
 from flows.planned_run import process_planned
+from flows.reaching import check_answers
 from flows.server import PrefectUnavailable
 from flows.session import Session, Silent
-from scenemosaic.errors import InputError
+from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.machine import in_hand
 
 PROCESS: Final = "process-scene/default"
@@ -54,7 +56,7 @@ class Launcher(Protocol):
         """End what was started for all runs."""
 
     def start(self, launch: Launch) -> Started:
-        """Start the job, or find its run. Raises InputError, PrefectUnavailable."""
+        """Start the job, or find its run. Raises InputError, PrefectUnavailable, NobodyAnswers."""
 
     def wait(self, launch: Launch, started: Started) -> Ended:
         """Follow a run to its end. Raises PrefectUnavailable."""
@@ -67,9 +69,10 @@ class Launcher(Protocol):
 class InProcess:
     """Runs of ``process-scene`` in this very process; the work is done in :meth:`wait`.
 
-    ``prepare`` is called before the first of them, once. They are no runs below the calling
-    one, whose settings alone they take over: on its retry Prefect would hand one scene the
-    outcome of another. All share ``cluster``, which the first starts that has windows to make.
+    ``prepare`` is called before the first of them, once, where their cluster answers. They are
+    no runs below the calling one, whose settings alone they take over: on its retry Prefect
+    would hand one scene the outcome of another. All share ``cluster``, which the first starts
+    that has windows to make.
     """
 
     limits: Limits
@@ -77,7 +80,7 @@ class InProcess:
     prepare: Callable[[], None] = lambda: None
     _stopped: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _prepared: threading.Event = field(default_factory=threading.Event)
+    _ready: Future[None] = field(default_factory=Future)
 
     def __enter__(self) -> Self:
         return self
@@ -87,10 +90,20 @@ class InProcess:
 
     def start(self, launch: Launch) -> Started:
         with self._lock:
-            if not self._prepared.is_set():
-                self.prepare()
-                self._prepared.set()
+            if not self._ready.done():
+                self._get_ready()
+        self._ready.result()
         return Started(None)
+
+    def _get_ready(self) -> None:
+        """Once for all: what is wrong with their cluster or Prefect, no other scene waits for."""
+        try:
+            check_answers(self.limits.engine)
+            self.prepare()
+        except SceneMosaicError as error:
+            self._ready.set_exception(error)
+        else:
+            self._ready.set_result(None)
 
     def wait(self, launch: Launch, started: Started) -> Ended:
         if self._stopped.is_set():

@@ -48,7 +48,7 @@ class OwnCluster:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self._lock = threading.Lock()
         self._stack = ExitStack()
         self._started: list[Any] = []
@@ -57,8 +57,8 @@ class OwnCluster:
         """Dask's cluster, or None. Raises ClusterUnavailable where it does not start."""
         with self._lock:
             if not self._started:
-                start = _STARTS[self._limits.engine.name]
-                self._started.append(self._stack.enter_context(start(self._limits)))
+                start = _STARTS[self.limits.engine.name]
+                self._started.append(self._stack.enter_context(start(self.limits)))
             return self._started[0]
 
     def __enter__(self) -> Self:
@@ -67,6 +67,11 @@ class OwnCluster:
     def __exit__(self, *raised: Any) -> None:
         """End it; at once where something was raised, else once all is recorded."""
         self._stack.__exit__(*raised)
+
+
+def shared(given: OwnCluster | None, limits: Limits) -> AbstractContextManager[OwnCluster]:
+    """``given``, which outlives the ``with`` block, or one that ends with it."""
+    return OwnCluster(limits) if given is None else nullcontext(given)
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 No postponed annotations in here: Prefect reads them as they stand.
 """
 
+import re
 from datetime import date
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 
 from blocks.forms import Group, LeftOut, lifted
 from blocks.mosaic_recipe import MosaicRecipe, RecipeFields
@@ -74,8 +75,23 @@ Readers = Annotated[int, Field(ge=1, le=MOST_WORKERS, examples=[8])]
 WindowsPerTask = Annotated[
     Annotated[int, Field(ge=1, le=MAX_WINDOWS)] | None, Field(examples=[50]), LeftOut()
 ]
+_JOB_ID = r"[0-9a-f]{32}"
+
+
+def _whole(job_id: str) -> str:
+    if re.fullmatch(_JOB_ID, job_id) is None:
+        raise ValueError(
+            "a flow takes a job's whole ID, all 32 hex digits; only commands take the first of them"
+        )
+    return job_id
+
+
 JobId = Annotated[
-    str, Field(pattern=r"^[0-9a-f]{32}$", examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"])
+    str,
+    AfterValidator(_whole),
+    Field(
+        json_schema_extra={"pattern": f"^{_JOB_ID}$"}, examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"]
+    ),
 ]
 ReusedJob = Annotated[JobId | None, Field(examples=["5f0c3b1d9a7e4c2f8b6d0e1a2c3b4d5e"]), LeftOut()]
 WindowName = Annotated[str, Field(pattern=r"^[0-9]{4,}_[0-9]{4,}$")]

@@ -47,8 +47,10 @@ def store_of(to: str | None, store: str | None) -> StorePlace:
 
 
 def planned(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSpec:
-    """The job of one scene at a place. Raises InputError, StoreError; see ``job.plan_at``."""
-    return job.plan_at(sources, place, options)
+    """The job of one scene at a place, its notes logged. Raises what ``job.plan_at`` raises."""
+    spec = job.plan_at(sources, place, options)
+    job.log_notes(spec)
+    return spec
 
 
 def loaded(job_id: str, place: Place) -> JobSpec:

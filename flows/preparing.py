@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from flows.engines import THREADS, Engine
+from flows.reaching import check_answers
 from flows.redact import public_manifest
 from scenemosaic import job, keys
 from scenemosaic.auditing.trail import Trace
@@ -11,11 +13,15 @@ from scenemosaic.job import JobSpec, Run
 from scenemosaic.session import open_session
 
 
-def prepare_job(spec: JobSpec, run: Run, say: Callable[[str], None]) -> Trace:
+def prepare_job(
+    spec: JobSpec, run: Run, say: Callable[[str], None], engine: Engine = THREADS
+) -> Trace:
     """Make table or schema where missing, saying so, and publish ``plan.json``.
 
-    Raises StoreError where manifest or root cannot be written.
+    Raises NobodyAnswers before that, where ``engine`` has an address; StoreError where manifest
+    or root cannot be written.
     """
+    check_answers(engine)
     _find_root(spec)
     if job.prepare(spec):
         say(f"made the manifest {public_manifest(spec.manifest)}")

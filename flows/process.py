@@ -82,8 +82,8 @@ def process_scene(
         asset: Of a STAC item, the asset that is the scene; left out, its one raster.
         item: What a STAC item says of the one source, where a search has led there.
         title: What people call the mosaic; its STAC item says it.
-        reuse: An earlier job under the same root, whose grid and options hold, and whose tiles are
-            taken over where their sources are the same.
+        reuse: An earlier job under the same root, by its whole ID: its grid and options hold, and
+            its tiles are taken over where their sources are the same.
         workers: How many work at once; left out, one a core and at most 8, or two processes.
         windows_per_task: Windows a task run handles; left out, about two seconds of work.
         strict_history: Refuse to write where something once stood and was deleted.

@@ -82,7 +82,7 @@ def publish(
     """Let latest.json name the current mosaic of one job.
 
     Args:
-        job_id: The job, by its 32 hex digits. It has to be finished.
+        job_id: The job, by all 32 hex digits of its ID. It has to be finished.
         to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
         manifest: The manifest's URL, without a password; left out, the root's or the store's own.
         store: The name of a Scene Store block, instead of to.

@@ -29,6 +29,7 @@ from flows.parameters import (
 )
 from flows.places import planned, recorded_place
 from flows.planned_run import process_planned
+from flows.reaching import check_answers
 from flows.repairing import all_windows
 from flows.report import ProcessReport
 from flows.run_names import job_run
@@ -72,7 +73,7 @@ def repair_scene(
     """Repair what is wrong with a job, and publish its mosaic's next revision.
 
     Args:
-        job_id: The job's ID.
+        job_id: The job's ID, all 32 hex digits of it.
         to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
         manifest: The manifest's URL, without a password; left out, the root's or the store's own.
         store: The name of a Scene Store block, instead of to.
@@ -88,6 +89,7 @@ def repair_scene(
     try:
         chosen = Engine(engine, engine_address)
         limits = limits_of(workers, None, strict_history, chosen)
+        check_answers(chosen)
         place, run = recorded_place(to, manifest, store), flow_run(strict_history=strict_history)
         spec, restored = restore_plan.load(job_id, place, given, run)
     except SceneMosaicError as error:

@@ -9,6 +9,7 @@ from prefect.client.schemas.objects import State
 from flows import batches
 from flows.clusters import collect, pool_of
 from flows.limits import Limits
+from flows.own_cluster import OwnCluster
 from scenemosaic.auditing.audit import Record
 from scenemosaic.job import Run
 from scenemosaic.repair.engine import RepairBatch, Survey, WindowRepair
@@ -37,7 +38,7 @@ def all_windows(
         unrecorded.extend(batch.unrecorded)
         outcomes.extend(batch.outcomes)
 
-    with pool_of(limits, found.spec) as pool:
+    with OwnCluster(limits) as cluster, pool_of(cluster, found.spec) as pool:
         collect([*pool.runner.map(batch_task, parameters)], pool, take)
     return sorted(outcomes, key=lambda one: one.window)
 

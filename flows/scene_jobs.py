@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from flows.places import planned
+from scenemosaic import job
 from scenemosaic.discovery.found import Found
 from scenemosaic.job import JobSpec
 from scenemosaic.places import Place
@@ -29,4 +29,6 @@ def plan_found(found: Found, place: Place, options: PlanOptions) -> SceneJob:
     Raises InputError, also where its STAC item says another checksum than it has; StoreError.
     """
     options = replace(options, asset=None, item=found.facts)
-    return SceneJob(planned([found.source], place, options), options)
+    spec = job.plan_at([found.source], place, options)
+    job.log_notes(spec, of_time=False)  # of all scenes in sum: BackfillReport.note
+    return SceneJob(spec, options)

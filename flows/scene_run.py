@@ -9,6 +9,7 @@ from prefect import unmapped
 from flows import batches
 from flows.clusters import collect, pool_of
 from flows.limits import Limits
+from flows.own_cluster import OwnCluster, shared
 from flows.preparing import prepare_job
 from flows.report import ProcessReport
 from flows.session import Session
@@ -55,21 +56,31 @@ def _carry_out(
     if not session.prepared:
         if (mosaic := job.finished(spec)) is not None:
             return mosaic
-        tally.trace(prepare_job(spec, run, _log.info))
-    with watch.stage("windows", observer):
-        _commit_missing(session, run, limits, tally)
-    with watch.stage("gap check", observer):
-        tally.check(job.find_gaps(spec))
-    make_boxes(session, run, limits, watch, tally)
+        tally.trace(prepare_job(spec, run, _log.info, limits.engine))
+    _map_all(session, run, limits, watch, tally)
     with watch.stage("assembly", observer):
         mosaic = assemble_mosaic(spec, run, observer.copied)
     tally.trace(mosaic.trace)
     return mosaic
 
 
-def _commit_missing(session: Session, run: Run, limits: Limits, tally: Tally) -> None:
-    spec = session.spec
-    recipe = spec.plan.recipe
+def _map_all(session: Session, run: Run, limits: Limits, watch: Stopwatch, tally: Tally) -> None:
+    """Windows and top boxes, by the same workers; those of this run alone end with it."""
+    try:
+        with shared(session.cluster, limits) as cluster:
+            with watch.stage("windows", session.observer):
+                _commit_missing(session.spec, run, cluster, tally)
+            with watch.stage("gap check", session.observer):
+                tally.check(job.find_gaps(session.spec))
+            make_boxes(session, run, cluster, watch, tally)
+    except SceneMosaicError:
+        if limits.engine.crosses:
+            _ask_again(session.spec, tally)
+        raise
+
+
+def _commit_missing(spec: JobSpec, run: Run, cluster: OwnCluster, tally: Tally) -> None:
+    recipe, limits = spec.plan.recipe, cluster.limits
     numbers = job.missing_windows(spec)
     tally.begin(recipe.tiling().window(number).name for number in numbers)
     if not numbers:
@@ -84,13 +95,8 @@ def _commit_missing(session: Session, run: Run, limits: Limits, tally: Tally) ->
         "alone": unmapped(crosses),
     }
     batch_task: Any = commit_windows  # Prefect's overloads take every task for an async one
-    try:
-        with pool_of(limits, spec, session.cluster) as pool:
-            collect([*pool.runner.map(batch_task, parameters)], pool, partial(_add, tally))
-    except SceneMosaicError:
-        if crosses:
-            _ask_again(spec, tally)
-        raise
+    with pool_of(cluster, spec) as pool:
+        collect([*pool.runner.map(batch_task, parameters)], pool, partial(_add, tally))
 
 
 def _ask_again(spec: JobSpec, tally: Tally) -> None:

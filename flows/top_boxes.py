@@ -9,13 +9,13 @@ from prefect import unmapped
 
 from flows import batches
 from flows.clusters import collect, pool_of
-from flows.limits import Limits
+from flows.own_cluster import OwnCluster
 from flows.session import Session
 from flows.stopwatch import Stopwatch
 from flows.tally import Tally
 from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.job import Run
+from scenemosaic.job import JobSpec, Run
 from scenemosaic.mosaic.top import Box
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.top_boxes.committing import BoxBatch, missing_boxes
@@ -29,7 +29,9 @@ _log = logging.getLogger(__name__)
 SEED_S: Final = 0.003
 
 
-def make_boxes(session: Session, run: Run, limits: Limits, watch: Stopwatch, tally: Tally) -> None:
+def make_boxes(
+    session: Session, run: Run, cluster: OwnCluster, watch: Stopwatch, tally: Tally
+) -> None:
     """Make the top boxes that do not stand, where the mosaic is so large that it has any.
 
     Assembly makes by itself what is missing: an error here is a warning.
@@ -38,7 +40,7 @@ def make_boxes(session: Session, run: Run, limits: Limits, watch: Stopwatch, tal
         boxes = missing_boxes(session.spec)
         if boxes and job.finished(session.spec) is None:
             with watch.stage("top boxes", session.observer):
-                _map(boxes, session, run, limits, tally)
+                _map(boxes, session.spec, run, cluster, tally)
     except SceneMosaicError as error:
         _log.warning("top boxes are missing, and assembly makes what they would hold: %s", error)
 
@@ -52,13 +54,15 @@ def box_batch_size(recipe: Recipe, boxes: Sequence[Box], workers: int) -> int:
     return batches.size_of(box_s, len(boxes), workers)
 
 
-def _map(boxes: tuple[Box, ...], session: Session, run: Run, limits: Limits, tally: Tally) -> None:
-    size = box_batch_size(session.spec.plan.recipe, boxes, limits.workers)
+def _map(
+    boxes: tuple[Box, ...], spec: JobSpec, run: Run, cluster: OwnCluster, tally: Tally
+) -> None:
+    size = box_batch_size(spec.plan.recipe, boxes, cluster.limits.workers)
     parameters = {
-        "spec": unmapped(session.spec),
+        "spec": unmapped(spec),
         "boxes": [boxes[start : start + size] for start in range(0, len(boxes), size)],
         "run": unmapped(run),
-        "alone": unmapped(limits.engine.crosses),
+        "alone": unmapped(cluster.limits.engine.crosses),
     }
     outcomes: Counter[str] = Counter()
 
@@ -67,6 +71,6 @@ def _map(boxes: tuple[Box, ...], session: Session, run: Run, limits: Limits, tal
         tally.trace(batch.trace)
 
     batch_task: Any = make_top_boxes  # Prefect's overloads take every task for an async one
-    with pool_of(limits, session.spec, session.cluster) as pool:
+    with pool_of(cluster, spec) as pool:
         collect([*pool.runner.map(batch_task, parameters)], pool, take, "top boxes")
     _log.info("top boxes: %s", ", ".join(f"{n} {name}" for name, n in sorted(outcomes.items())))

@@ -42,7 +42,7 @@ def verify_scene(
     """Compare every tile and the mosaic of a job with their rows. Changes nothing.
 
     Args:
-        job_id: The job's ID.
+        job_id: The job's ID, all 32 hex digits of it.
         to: The root: a folder, s3://bucket/prefix, gs://… or az://…. Or give store.
         manifest: The manifest's URL, without a password; left out, the root's or the store's own.
         store: The name of a Scene Store block, instead of to.

@@ -24,6 +24,7 @@ from scenemosaic.publishing.published import result, standing
 from scenemosaic.reuse.likeness import asks_for_grid, check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.sources.reading_env import reading_as
+from scenemosaic.sources.scene_time import notes_of_time
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
 
@@ -43,6 +44,7 @@ __all__ = [
     "finished",
     "load_at",
     "load_job",
+    "log_notes",
     "missing_windows",
     "plan_at",
     "plan_job",
@@ -57,7 +59,7 @@ def plan_job(
 ) -> JobSpec:
     """Pin and check the sources, decide the recipe. Writes nothing; InputError says what to do.
 
-    What was noticed and handled is logged as a warning.
+    What was noticed and handled is in the job's ``notes``, for :func:`log_notes` or an answer.
     """
     return plan_at(sources, place_at(root, manifest), options)
 
@@ -71,12 +73,19 @@ def plan_at(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSp
         options = options_like(old, options)
     with reading_as(place.store):
         scene = survey(sources, options, grid)
-    for note in scene.notes:
-        _log.warning("%s", note)
     if old is not None:
         check_likeness(scene.plan, old)
     spec = _spec(scene.plan, scene.locations, place)
-    return replace(spec, reuse=options.reuse, notes=scene.notes)
+    notes = (*scene.notes, *notes_of_time(scene.plan))
+    return replace(spec, reuse=options.reuse, notes=notes)
+
+
+def log_notes(spec: JobSpec, *, of_time: bool = True) -> None:
+    """Log what planning noticed, as warnings; ``of_time``: also that nothing says a time."""
+    left_out = () if of_time else notes_of_time(spec.plan)
+    for note in spec.notes:
+        if note not in left_out:
+            _log.warning("%s", note)
 
 
 def _spec(plan: Plan, locations: tuple[str, ...], place: Place) -> JobSpec:

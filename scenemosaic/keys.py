@@ -22,7 +22,10 @@ PROBE_ROW = "probe"
 POINTER_KEY = "mosaics/latest.json"
 CATALOG_KEY = "mosaics/catalog.json"
 
+LEAST_DIGITS = 6  # so many of a job's ID name it, where no other job has the same
+
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
+_PLAN_KEY = re.compile(r"jobs/([0-9a-f]{32})/plan\.json")
 _LEDGER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AUDIT_KEY = re.compile(
@@ -40,7 +43,18 @@ def check_job_id(job_id: str) -> str:
 
 
 def plan_key(job_id: str) -> str:
-    return f"jobs/{job_id}/plan.json"
+    return f"{plans_prefix(job_id)}/plan.json"
+
+
+def plans_prefix(digits: str) -> str:
+    """The beginning of the key of every plan whose job's ID begins with ``digits``."""
+    return f"jobs/{digits}"
+
+
+def job_of_plan(key: str) -> str | None:
+    """The job whose plan has this key, or None where it is no plan's."""
+    found = _PLAN_KEY.fullmatch(key)
+    return found[1] if found else None
 
 
 def tiles_prefix(job_id: str) -> str:

@@ -5,17 +5,9 @@ from typing import Any
 
 import click
 
-from flows.cli_options import (
-    BLOCK,
-    JSON,
-    MANIFEST,
-    POSITIVE,
-    TO,
-    VERBOSE,
-    console_for,
-    engine_choice,
-    recipe_options,
-)
+from flows.options.place import BLOCK, MANIFEST, TO
+from flows.options.recipe import recipe_options
+from flows.options.running import JSON, POSITIVE, VERBOSE, console_for, engine_choice
 
 
 @click.command(short_help="Make the mosaics of many scenes.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from flows.cli_options import JSON, POSITIVE, VERBOSE, console_for
+from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
 
 
 @click.command(short_help="Make a scene and its mosaic, on this machine alone.")

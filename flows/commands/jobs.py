@@ -2,13 +2,13 @@
 
 import click
 
-from flows.cli_options import JSON, VERBOSE, console_for, place_options
+from flows.options.place import job_options
+from flows.options.running import JSON, VERBOSE, console_for
 from scenemosaic.places import Place
 
 
 @click.command(short_help="Check a job for gaps and assemble its mosaic.")
-@click.argument("job_id", metavar="JOB")
-@place_options
+@job_options
 @VERBOSE
 @JSON
 def assemble(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
@@ -19,8 +19,7 @@ def assemble(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
 
 
 @click.command(short_help="Say how far a job is.")
-@click.argument("job_id", metavar="JOB")
-@place_options
+@job_options
 @VERBOSE
 @JSON
 def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:

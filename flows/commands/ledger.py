@@ -2,7 +2,8 @@
 
 import click
 
-from flows.cli_options import JSON, VERBOSE, console_for, store_options
+from flows.options.place import store_options
+from flows.options.running import JSON, VERBOSE, console_for
 from scenemosaic.places import StorePlace
 
 

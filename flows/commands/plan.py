@@ -5,7 +5,9 @@ from typing import Any
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, VERBOSE, console_for, engine_options, recipe_options
+from flows.options.place import MANIFEST
+from flows.options.recipe import recipe_options
+from flows.options.running import JSON, VERBOSE, console_for, engine_options
 
 
 @click.command(short_help="What a mosaic would take; writes nothing.")

@@ -2,7 +2,8 @@
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, VERBOSE, console_for
+from flows.options.place import MANIFEST
+from flows.options.running import JSON, VERBOSE, console_for
 
 # Spelled here, since the engine is not imported for --help; a test holds both together.
 ROLES = ("worker", "assembler", "repairer", "publisher", "operator")

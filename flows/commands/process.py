@@ -5,11 +5,28 @@ from typing import Any
 
 import click
 
-from flows.cli_options import JSON, VERBOSE, console_for, process_options
+from flows.options.place import JOB_SAID, place_options, whole_job
+from flows.options.recipe import recipe_options
+from flows.options.running import JSON, STRICT, VERBOSE, console_for, engine_options
 
 
 @click.command()
-@process_options
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@place_options
+@whole_job("reuse")
+@recipe_options
+@click.option("--datetime", metavar="TIME", help="When the scene was taken: 2024-05-01T10:20:30Z.")
+@click.option("--asset", metavar="NAME", help="Of a STAC item: the asset that is the scene.")
+@click.option("--title", metavar="TEXT", help="What people call the mosaic.")
+@click.option(
+    "--reuse",
+    metavar="JOB",
+    help="An earlier job under the same root: its grid and options hold, and its tiles are "
+    f"taken over where their sources are the same. JOB is its {JOB_SAID}.",
+)
+@STRICT
+@click.option("--dry-run", is_flag=True, help="Print the plan and write nothing.")
+@engine_options
 @VERBOSE
 @JSON
 def process(**given: Any) -> int:

@@ -4,12 +4,12 @@ from typing import Any
 
 import click
 
-from flows.cli_options import JSON, VERBOSE, console_for, place_options
+from flows.options.place import job_options
+from flows.options.running import JSON, VERBOSE, console_for
 
 
 @click.command(short_help="Let latest.json name a finished job's mosaic.")
-@click.argument("job_id", metavar="JOB")
-@place_options
+@job_options
 @click.option("--ledger", default="publish", show_default=True, metavar="NAME", help="Its ledger.")
 @click.option("--slots", type=int, default=1, show_default=True, help="Publications a day.")
 @click.option(

@@ -4,21 +4,20 @@ from typing import Any
 
 import click
 
-from flows.cli_options import (
+from flows.options.place import job_options
+from flows.options.running import (
     JSON,
     POSITIVE,
     STRICT,
     VERBOSE,
     console_for,
     engine_choice,
-    place_options,
 )
 from scenemosaic.places import Place
 
 
 @click.command(short_help="Replace what is wrong, where it is as it was inspected.")
-@click.argument("job_id", metavar="JOB")
-@place_options
+@job_options
 @click.option(
     "--window",
     "names",
@@ -69,12 +68,11 @@ def repair(
 
 
 @click.command(short_help="Let windows hold nodata whose source is bad for good.")
-@click.argument("job_id", metavar="JOB")
 @click.option(
     "--window", "names", multiple=True, required=True, metavar="R_C", help="As 0007_0012."
 )
 @click.option("--reason", required=True, metavar="TEXT", help="Kept in row, audit log and item.")
-@place_options
+@job_options
 @click.option("--source", "sources", multiple=True, metavar="PATH", help="Where the source lies.")
 @VERBOSE
 @JSON

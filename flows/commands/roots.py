@@ -2,7 +2,8 @@
 
 import click
 
-from flows.cli_options import JSON, MANIFEST, POSITIVE, VERBOSE, console_for, root_options
+from flows.options.place import MANIFEST, root_options
+from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
 from scenemosaic.places import Place
 
 

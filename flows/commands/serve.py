@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from flows.alive import LEAST_SILENCE_S, SILENCE, SILENCE_S
-from flows.cli_options import JSON, POSITIVE, VERBOSE, console_for
+from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
 
 PORT: Final = 4200
 NOTIFY = click.option(

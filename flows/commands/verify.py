@@ -2,13 +2,13 @@
 
 import click
 
-from flows.cli_options import JSON, POSITIVE, VERBOSE, console_for, place_options
+from flows.options.place import job_options
+from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
 from scenemosaic.places import Place
 
 
 @click.command(short_help="Compare tiles and mosaic with their rows.")
-@click.argument("job_id", metavar="JOB")
-@place_options
+@job_options
 @click.option(
     "--window", "names", multiple=True, metavar="R_C", help="Only this window, as 0007_0012."
 )

@@ -1,7 +1,7 @@
 """When a scene was taken: as asked for, else by its STAC item, its tags, its last modification."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from scenemosaic.errors import InputError
@@ -44,13 +44,13 @@ def scene_time(
     return None, UNKNOWN_TIME
 
 
-def note_of_time(plan: Plan) -> str | None:
-    """What people should hear where the item of a plan's mosaic will say no time."""
+def notes_of_time(plan: Plan) -> Sequence[str]:
+    """What people should hear where the item of a plan's mosaic will say no time; else nothing."""
     if plan.datetime is not None:
-        return None
+        return ()
     return (
         "nothing says when the scene was taken: its STAC item covers all years (0001 to 9999), so "
-        "that every search by time finds it: give --datetime"
+        "that every search by time finds it: give --datetime (of a flow: taken)",
     )
 
 

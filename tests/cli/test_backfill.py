@@ -36,14 +36,17 @@ def test_bad_usage(tmp_path: Path, more: list[str], said: str) -> None:
 
 
 def test_a_dry_run_of_a_list(tmp_path: Path) -> None:
-    make_scene(tmp_path / "a.tif")
-    (tmp_path / "list.txt").write_text("# scenes\na.tif\n\nabsent.tif\n")
+    for seed, name in enumerate(("a.tif", "b.tif")):
+        make_scene(tmp_path / name, seed=seed)
+    (tmp_path / "list.txt").write_text("# scenes\na.tif\n\nabsent.tif\nb.tif\n")
     given = ["backfill", "--list", "list.txt", "--to", "root", *SIZES, "--dry-run", "--json"]
     answer = run_command(given, tmp_path)
     value = answer.value()
     assert (answer.code, value["state"]) == (3, "DryRun"), "as the run itself would exit"
-    assert [row["state"] for row in value["rows"]] == ["WouldRun", "BadInput"]
+    assert [row["state"] for row in value["rows"]] == ["WouldRun", "BadInput", "WouldRun"]
     assert value["rows"][0]["windows"] == 12
+    assert "2 scenes of 3 without a time" in answer.err
+    assert answer.err.count("all years") == 1, "of all of them at once"
     assert answer.err.count("absent.tif") == 1
     assert "absent.tif: cannot be read: No such file" in answer.err
     assert not (tmp_path / "root").exists()

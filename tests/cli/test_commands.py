@@ -36,9 +36,10 @@ def test_dry_run_says_what_would_be_and_writes_nothing(scene: Path, tmp_path: Pa
     assert (value["windows"], value["window_rows"], value["window_cols"]) == (WINDOWS, 3, 4)
     assert value["keys"]["mosaic"] == keys.mosaic_key(value["job_id"])
     assert value["keys"]["last_tile"] == keys.tile_key(value["job_id"], "0002_0003")
-    assert value["warnings"] == []
+    (warning,) = value["warnings"]
+    assert "nothing says when the scene was taken" in warning
     text = run_command(arguments, tmp_path)
-    assert (text.code, text.err) == (0, "")
+    assert (text.code, text.err) == (0, f"WARNING scenemosaic.job: {warning}\n")
     assert value["job_id"] in text.out
     assert not root.exists()
 
@@ -52,11 +53,17 @@ def test_a_dry_run_has_its_warnings_in_its_object(
     profile["transform"] = Affine(10.0, 0.0, 400_000.0, 0.0, 10.0, 5_000_000.0)
     with rasterio.open(south_up, "w", **profile) as scene:
         scene.write(pixels)
-    assert (
-        run(["process", str(south_up), "--to", str(tmp_path / "root"), "--dry-run", "--json"]) == 0
-    )
-    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
-    assert "south to north" in warning
+    root = ["--to", str(tmp_path / "root"), "--json"]
+    for given in (["process", str(south_up), *root, "--dry-run"], ["plan", str(south_up), *root]):
+        assert run(given) == 0
+        answer = capsys.readouterr()
+        warnings = json.loads(answer.out)["warnings"]
+        assert "south to north" in warnings[0]
+        assert "nothing says when the scene was taken" in warnings[1]
+        assert answer.err.splitlines() == [f"WARNING scenemosaic.job: {one}" for one in warnings]
+        if given[0] == "process":
+            assert run([*given, "--datetime", "2024-05-01"]) == 0
+            assert json.loads(capsys.readouterr().out)["warnings"] == warnings[:1]
 
 
 def test_status_of_a_job_that_is_not_done(started: JobSpec, tmp_path: Path) -> None:

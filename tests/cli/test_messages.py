@@ -12,7 +12,7 @@ from scenemosaic.planning.survey import plan_scene
 from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources import s3_errors
 from scenemosaic.sources.remote_pins import head_http
-from scenemosaic.sources.scene_time import note_of_time
+from scenemosaic.sources.scene_time import notes_of_time
 from scenemosaic.stores import s3_requests
 from scenemosaic.waiting.deadlines import Ending
 from tests.flows.scenes import make_scene
@@ -98,11 +98,10 @@ def test_a_new_root_is_named_and_an_empty_folder_is_none(
 
 def test_a_scene_without_a_time_is_found_by_every_search(tmp_path: Path) -> None:
     plan, _ = plan_scene([str(make_scene(tmp_path / "scene.tif"))], PlanOptions())
-    note = note_of_time(plan)
-    assert note is not None
+    (note,) = notes_of_time(plan)
     assert "covers all years (0001 to 9999), so that every search by time finds it" in note
     dated, _ = plan_scene([str(tmp_path / "scene.tif")], PlanOptions(datetime="2024-05-01T10:00Z"))
-    assert note_of_time(dated) is None
+    assert not notes_of_time(dated)
 
 
 def test_who_cannot_be_reached() -> None:

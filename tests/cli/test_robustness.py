@@ -135,7 +135,8 @@ def test_lossy_codecs_say_so(tmp_path: Path) -> None:
         crs="EPSG:32631", transform=from_origin(400_000, 5_000_000, 10, 10),
     ) as dataset:  # fmt: skip
         dataset.write(noise("uint8", (3, 100, 200)))
-    given = ["process", "rgb.tif", "--to", "root", "--dry-run", "--compress"]
+    given = ["process", "rgb.tif", "--to", "root", "--dry-run", "--datetime", "2024-05-01"]
+    given.append("--compress")
     for codec in ("jpeg", "webp"):
         answer = run_command([*given, codec], tmp_path)
         assert answer.code == 0

@@ -29,18 +29,45 @@ def test_an_engine_that_is_not_installed_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("name", "address"),
+    ("name", "address", "reason"),
     [
-        ("threads", "tcp://host:8786"),
-        ("dask", "host:8786"),
-        ("dask", "tcp://user:password@host:8786"),
-        ("ray", "tcp://host:8786"),
+        ("threads", "tcp://host:8786", "threads have no address"),
+        ("dask", "host:8786", "tcp://host:port or tls://host:port, without a user"),
+        ("dask", "tcp://user:password@host:8786", "without a user"),
+        ("dask", "ray://host:8786", "not ray://"),
+        ("dask", "inproc://password", "not inproc://"),
+        ("ray", "tcp://host:8786", "ray://host:port, not tcp://"),
+        ("dask", "tcp://host", "host:port"),
+        ("dask", "tcp://host:0", "host:port"),
+        ("dask", "tcp://host:65536", "host:port"),
+        ("dask", "tcp://::1:8786", "an IPv6 host stands in brackets"),
+        ("dask", "tcp://[host]:8786", "no IPv6 address"),
+        ("ray", "ray://host:10001/password", "host:port"),
     ],
 )
-def test_an_address_that_is_none_of_the_engines(name: EngineName, address: str) -> None:
+def test_an_address_that_is_none_of_the_engines(
+    name: EngineName, address: str, reason: str
+) -> None:
     with pytest.raises(InputError, match="address") as found:
         Engine(name, address)
+    assert reason in str(found.value)
     assert "password" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "endpoint"),
+    [
+        ("dask", "tcp://10.0.0.7:8786", ("10.0.0.7", 8786)),
+        ("dask", "tls://scheduler.example.org:1", ("scheduler.example.org", 1)),
+        ("dask", "tls://[::1]:8786", ("::1", 8786)),
+        ("ray", "ray://[2001:db8::7]:65535", ("2001:db8::7", 65_535)),
+        ("ray", None, None),
+    ],
+)
+def test_an_address_has_a_host_and_a_port(
+    name: EngineName, address: str | None, endpoint: tuple[str, int] | None
+) -> None:
+    assert Engine(name, address).endpoint == endpoint
 
 
 def test_an_engine_has_its_own_number_of_workers() -> None:

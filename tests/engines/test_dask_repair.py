@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from flows import cli
 from flows.repair import repair_scene
 from tests.jobs.conftest import local_place, write_scene
 from tests.jobs.places import MakePlace
@@ -39,17 +38,3 @@ def test_the_flow_repairs_by_workers(made: Made, cluster: Any, sent: list[bytes]
     assert (state.name, len(sent)) == ("Repaired", len(NAMES))
     repaired = [(one.window, one.outcome) for one in report.windows]
     assert repaired == [(name, "written") for name in NAMES]
-
-
-def test_a_cluster_that_does_not_answer_is_one_line(
-    made: Made, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import dask
-
-    where = ["--to", made.spec.root, "--manifest", made.spec.manifest, "--source", str(made.scene)]
-    engine = ["--engine", "dask", "--engine-address", "tcp://127.0.0.1:9"]
-    with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
-        assert cli.run(["repair", made.job_id, *where, *engine]) == 5
-    said = capsys.readouterr().err
-    assert "the dask cluster at tcp://127.0.0.1:9 does not answer" in said
-    assert "Traceback" not in said

@@ -78,6 +78,13 @@ def test_what_was_given_is_not_repeated() -> None:
     assert "hunter2" not in text
 
 
+def test_a_job_is_named_by_its_whole_id() -> None:
+    said = "a flow takes a job's whole ID, all 32 hex digits"
+    for given in (JOB[:12], JOB + "\n"):
+        assert f"job_id: {said}" in refused(verify_scene.fn(job_id=given, to="r"))
+        assert f"reuse: {said}" in refused(process_scene.fn(sources=["a"], to="r", reuse=given))
+
+
 def test_nothing_is_written(tmp_path: Path) -> None:
     given = {"scenes": {"scenes": [str(tmp_path / "a.tif")]}, "to": str(tmp_path / "root")}
     refused(backfill_scenes.fn(**given, at_once=51))

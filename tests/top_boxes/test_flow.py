@@ -10,6 +10,7 @@ from prefect.client.schemas.objects import State
 from blocks.mosaic_recipe import RecipeFields
 from flows import batches, top_boxes
 from flows.limits import Limits
+from flows.own_cluster import OwnCluster
 from flows.process import process_scene
 from flows.report import ProcessReport
 from flows.session import Session, Silent
@@ -55,7 +56,8 @@ def mapped(monkeypatch: pytest.MonkeyPatch, spec: JobSpec) -> list[Any]:
     monkeypatch.setattr(top_boxes, "_map", lambda boxes, *_: found.append(boxes))
     session, watch = Session(spec, Silent()), Stopwatch()
     tally = Tally(WINDOWS, Silent())
-    top_boxes.make_boxes(session, Run("again", "again"), Limits(1), watch, tally)
+    cluster = OwnCluster(Limits(1))
+    top_boxes.make_boxes(session, Run("again", "again"), cluster, watch, tally)
     return found
 
 

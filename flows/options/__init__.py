@@ -1,0 +1,1 @@
+"""Options that commands share, by what they are about. Nothing heavy is imported here."""
