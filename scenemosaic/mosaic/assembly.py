@@ -11,6 +11,7 @@ from scenemosaic.errors import IncompleteError
 from scenemosaic.keys import MOSAIC_ROW
 from scenemosaic.machine.memory import reuse_large_buffers
 from scenemosaic.manifests.port import Row
+from scenemosaic.mosaic.at_hand import at_hand
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.picture import Picture
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
@@ -79,7 +80,8 @@ def assembled(
     seeds = levels.pop() if len(levels) > tiling.tile_levels + 1 else None
     with tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file:
         scratch = Scratch(file.file, file.name)
-        fetch = _fetcher(get, scratch)
+        near = at_hand(tiles, copying.least_bytes)
+        fetch = near.fetching(_fetcher(get, scratch))
         picture = Picture(recipe, template, partial(_whole, tuple(levels), template, fetch))
         all_stand = len(boxes) == len(top_boxes(recipe))
         maker = TopMaker(
@@ -96,7 +98,8 @@ def assembled(
         )
         make = partial(reaching_levels, maker) if maker.kernel.reach else maker.levels
         levels += make(levels[-1], tiling.tile_levels, tiling.last_level)
-        yield Assembled(stitch(template, levels, copying), picture.png)
+        filled = [near.filled(level) for level in levels]
+        yield Assembled(stitch(template, filled, copying), picture.png)
 
 
 def _part(get: Get, tile: StoredTile, offset: int, size_bytes: int) -> bytes:

@@ -114,4 +114,4 @@ def _part(
     if isinstance(source, FileSlice):
         return FileSlice(source.path, start, length)
     crc = source.crc if piece.row_crcs is None else int(piece.row_crcs[number])
-    return CopyRun(source.key, source.etag, start, length, crc)
+    return source.part(start - source.offset, length, crc)

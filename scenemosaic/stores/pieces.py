@@ -34,12 +34,13 @@ def gather(pieces: Sequence[Segment], read_run: Callable[[CopyRun], bytes]) -> G
     return Gathered(b"".join(found), seen)
 
 
-def _seen(piece: Segment, data: bytes) -> Seen:
+def _seen(piece: Segment, data: bytes | memoryview) -> Seen:
     wanted = isinstance(piece, CopyRun) and piece.crc is not None
     return Seen(len(data), isal_zlib.crc32(data) if wanted else None)
 
 
-def _piece(piece: Segment, read_run: Callable[[CopyRun], bytes]) -> bytes:
+def _piece(piece: Segment, read_run: Callable[[CopyRun], bytes]) -> bytes | memoryview:
+    data: bytes | memoryview
     match piece:
         case Literal():
             return piece.data
@@ -48,7 +49,7 @@ def _piece(piece: Segment, read_run: Callable[[CopyRun], bytes]) -> bytes:
                 file.seek(piece.offset)
                 data, name = file.read(piece.size_bytes), piece.path
         case CopyRun():
-            data, name = read_run(piece), piece.key
+            data, name = read_run(piece) if piece.data is None else piece.data, piece.key
     whole(name, len(data), piece.size_bytes)
     return data
 

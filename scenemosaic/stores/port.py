@@ -87,6 +87,7 @@ class CopyRun:
 
     ``etag`` pins the object it is copied from; another version there is an error.
     A store that sees the bytes compares them with ``crc`` (CRC-32) where it is given.
+    ``data`` are these bytes where they are at hand: a store that would read them need not.
     """
 
     key: str
@@ -94,6 +95,12 @@ class CopyRun:
     offset: int
     size_bytes: int
     crc: int | None = None
+    data: memoryview | None = field(default=None, repr=False, compare=False)
+
+    def part(self, offset: int, size_bytes: int, crc: int | None) -> "CopyRun":
+        """The ``size_bytes`` that begin ``offset`` bytes into it."""
+        data = None if self.data is None else self.data[offset : offset + size_bytes]
+        return CopyRun(self.key, self.etag, self.offset + offset, size_bytes, crc, data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,7 @@ class Multipart:
             answer = self._again(lambda: self._copy(part.run, where))
             return _sent(number, answer, (Seen(part.size_bytes, _crc_of(answer)),))
         gathered = self.gather(part.pieces)
+        where |= self.requests.checksum_of(gathered.data)
         answer = self._again(lambda: self._part("UploadPart", Body=gathered.data, **where).response)
         return _sent(number, answer, gathered.seen)
 

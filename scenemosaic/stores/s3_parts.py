@@ -143,7 +143,7 @@ class _Planner:
                 self._gather(run)
                 return
             self._gather(cut(run, 0, lent))
-            run = replace(run, offset=run.offset + lent, size_bytes=run.size_bytes - lent)
+            run = run.part(lent, run.size_bytes - lent, run.crc)
         self._flush()
         self._parts.extend(CopyPart(part) for part in _split(run, self._limits.max_copy_bytes))
 
@@ -171,7 +171,9 @@ def cut(segment: Segment, offset: int, size_bytes: int) -> Segment:
     match segment:
         case Literal():
             return Literal(segment.data[offset : offset + size_bytes])
-        case CopyRun() | FileSlice():
+        case CopyRun():
+            return segment.part(offset, size_bytes, segment.crc)
+        case FileSlice():
             return replace(segment, offset=segment.offset + offset, size_bytes=size_bytes)
 
 
@@ -181,4 +183,4 @@ def _split(run: CopyRun, max_bytes: int) -> Iterable[CopyRun]:
     for number in range(count):
         start = run.size_bytes * number // count
         end = run.size_bytes * (number + 1) // count
-        yield replace(run, offset=run.offset + start, size_bytes=end - start)
+        yield run.part(start, end - start, run.crc)

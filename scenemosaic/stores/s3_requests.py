@@ -1,5 +1,6 @@
 """One S3 request: sent once, its failure told apart; and the client that sends it."""
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,7 @@ from botocore.exceptions import (
     ResponseStreamingError,
 )
 from botocore.parsers import ResponseParserError
+from isal import isal_zlib
 from urllib3.exceptions import HTTPError
 
 from scenemosaic.access import ENVIRONMENT, UNREACHED, Access
@@ -148,6 +150,17 @@ class Requests:
                 return bytes(reply.response["Body"].read())
             except (BotoCoreError, HTTPError) as error:
                 raise unanswered_error(error, "GetObject", named, ending) from error
+
+    def checksum_of(self, data: bytes) -> dict[str, str]:
+        """The checksum that botocore would add to an upload at a tenth of the speed, if it would.
+
+        Settings for stores that take none (``when_required``) hold.
+        """
+        config: Any = self._client.meta.config  # whose type hints do not know it
+        if config.request_checksum_calculation != "when_supported":
+            return {}
+        crc = isal_zlib.crc32(data).to_bytes(4, "big")
+        return {"ChecksumCRC32": base64.b64encode(crc).decode()}
 
     def copy_source(self, full_key: str) -> dict[str, str]:
         # botocore percent-encodes the parts of a dict, and leaves a string as it is.

@@ -51,6 +51,8 @@ def segment_bytes(segment: Segment, get: Get) -> bytes:
     match segment:
         case Literal():
             return segment.data
+        case CopyRun() if segment.data is not None:
+            return bytes(segment.data)
         case CopyRun():
             return get(segment.key, segment.offset, segment.size_bytes, segment.etag)
         case FileSlice():

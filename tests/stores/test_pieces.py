@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -48,6 +49,20 @@ def test_one_other_byte_is_seen_where_its_run_ends(
     wanted = [*before, damaged, *after]
     with pytest.raises(IncompleteError, match="damaged holds other bytes"):
         compare(wanted, chunk_bytes, read)
+
+
+def test_bytes_that_a_run_brings_are_not_read_and_compared_all_the_same() -> None:
+    def read(run: CopyRun) -> bytes:
+        raise AssertionError("read again")
+
+    sound = CopyRun("t", "e", 0, len(DATA), zlib.crc32(DATA), memoryview(DATA))
+    compare([sound, Literal(b"z"), sound], 100, read)
+    other = replace(sound, data=memoryview(DATA[::-1]))
+    with pytest.raises(IncompleteError, match="t holds other bytes"):
+        compare([other], 100, read)
+    short = replace(sound, data=memoryview(DATA)[:-1])
+    with pytest.raises(IncompleteError, match="ends early"):
+        gather([short], read)
 
 
 def test_what_nobody_saw_is_not_judged() -> None:

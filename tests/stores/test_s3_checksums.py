@@ -1,5 +1,6 @@
 """What S3 copies by itself is compared with its row where S3 tells the copied part's checksum."""
 
+import base64
 import os
 import zlib
 from collections.abc import Iterator
@@ -33,6 +34,23 @@ def store(front: S3Front) -> Iterator[Store]:
 def run_of(store: Store) -> tuple[CopyRun, bytes]:
     data = os.urandom(12 * MIB)
     return CopyRun(KEY, create(store, data).etag, 0, len(data), zlib.crc32(data)), data
+
+
+# What an uploaded part's bytes have to be is said once, and by us.
+@pytest.mark.parametrize(("when", "is_told"), [("when_supported", True), ("when_required", False)])
+def test_an_uploaded_part_carries_its_checksum_where_stores_take_one(
+    front: S3Front, monkeypatch: pytest.MonkeyPatch, when: str, is_told: bool
+) -> None:
+    monkeypatch.setenv("AWS_REQUEST_CHECKSUM_CALCULATION", when)
+    store = open_store(f"s3://{servers.make_bucket(front.upstream)}/p")
+    run, data = run_of(store)
+    written(compose(store, [Literal(b"header"), run]))
+    assert store.get(MOSAIC) == b"header" + data
+    (told,) = front.completed
+    uploaded = zlib.crc32(b"header" + data[: 5 * MIB - len(b"header")])
+    said = base64.b64encode(uploaded.to_bytes(4, "big")).decode()
+    assert (told[0] == said) == is_told
+    store.close()
 
 
 # Alone it is copied whole; behind a header it lends its head to an uploaded part.
