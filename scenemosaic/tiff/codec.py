@@ -23,7 +23,6 @@ from scenemosaic.grids.grid import ceil_div
 from scenemosaic.tiff import deflate
 
 Pixels = npt.NDArray[Any]
-Sample = Callable[[], Pixels]
 _DIRECT = frozenset({"deflate", "zstd", "lzw", "none"})
 _BYTES = frozenset({"uint8", "int8"})
 # What libtiff says in its directories, and writes itself.
@@ -189,11 +188,12 @@ def zstd_level(level: int | None, effort: str) -> int:
     return _ZSTD_LEVELS[effort] if level is None else level
 
 
-def _deflater(coding: BlockCoding, sample: Sample, choice: deflate.Choice) -> deflate.Compressor:
+def _deflater(
+    coding: BlockCoding, sample: deflate.Sample, choice: deflate.Choice
+) -> deflate.Compressor:
     if coding.effort == "fast":
         return deflate.isal
-    made = sample()
-    return deflate.smallest(made) if coding.effort == "small" else choice(made, coding.level)
+    return deflate.smallest(sample) if coding.effort == "small" else choice(sample, coding.level)
 
 
 def _lerc(block: Any) -> Any:
@@ -202,7 +202,7 @@ def _lerc(block: Any) -> Any:
 
 
 def _compressor(
-    coding: BlockCoding, sample: Sample, choice: deflate.Choice
+    coding: BlockCoding, sample: deflate.Sample, choice: deflate.Choice
 ) -> Callable[[Pixels], bytes]:
     if coding.compress == "deflate":
         return _deflater(coding, sample, choice)

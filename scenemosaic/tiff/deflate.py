@@ -26,8 +26,10 @@ _WORTH: Final = 1.02
 _SURE: Final = 0.998
 
 Compressor = Callable[[Any], bytes]
+# Rows of blocks, one below the other, made only where they are looked at.
+Sample = Callable[[], Any]
 # By a sample and the level that was asked for.
-Choice = Callable[[Any, int | None], Compressor]
+Choice = Callable[[Sample, int | None], Compressor]
 
 
 def libdeflate(level: int) -> Compressor:
@@ -40,19 +42,20 @@ def isal(block: Any) -> bytes:
     return bytes(isal_zlib.compress(block, ISAL_LEVEL))
 
 
-def chosen(sample: Any, level: int | None = None) -> Compressor:
-    """The compressor for pixels like ``sample``, rows of blocks; nothing else decides."""
-    wanted = libdeflate(LIBDEFLATE_LEVEL if level is None else level)
-    most_bytes = len(wanted(sample)) * (_WORTH if level is None else _SURE)
-    return next((one for one in _cheaper(level) if len(one(sample)) <= most_bytes), wanted)
+def chosen(sample: Sample, level: int | None = None) -> Compressor:
+    """The compressor for pixels like ``sample``; nothing else decides."""
+    rows, wanted = sample(), libdeflate(LIBDEFLATE_LEVEL if level is None else level)
+    most_bytes = len(wanted(rows)) * (_WORTH if level is None else _SURE)
+    return next((one for one in _cheaper(level) if len(one(rows)) <= most_bytes), wanted)
 
 
-def smallest(sample: Any) -> Compressor:
+def smallest(sample: Sample) -> Compressor:
     """The compressor that makes the fewest bytes of ``sample``; of equals the cheapest."""
-    return min((*_cheaper(SMALL_LEVEL), libdeflate(SMALL_LEVEL)), key=lambda one: len(one(sample)))
+    rows = sample()
+    return min((*_cheaper(SMALL_LEVEL), libdeflate(SMALL_LEVEL)), key=lambda one: len(one(rows)))
 
 
-def unless_asked(sample: Any, level: int | None) -> Compressor:
+def unless_asked(sample: Sample, level: int | None) -> Compressor:
     """ISA-L where no level is asked for: for what is too little of a file to be worth a look."""
     return isal if level is None else chosen(sample, level)
 
@@ -73,7 +76,7 @@ class FirstChoice:
     def __init__(self) -> None:
         self._compressor: Compressor | None = None
 
-    def __call__(self, sample: Any, level: int | None) -> Compressor:
+    def __call__(self, sample: Sample, level: int | None) -> Compressor:
         if self._compressor is None or level is not None:
             self._compressor = chosen(sample, level)
         return self._compressor
