@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench import engine
 from bench.committed import Committed
-from scenemosaic import job
+from scenemosaic import stored_job
 from scenemosaic.machine import collector
 
 Turn = dict[str, float]
@@ -45,7 +45,7 @@ def _timed(name: str, work: Callable[[], object], made: Path) -> Turn:
 
 
 def _assemble(committed: Committed) -> None:
-    spec = job.load_job(committed.job_id, str(committed.root), None)
+    spec = stored_job.load_job(committed.job_id, str(committed.root), None)
     engine.assemble(engine.Clock(), spec)
 
 

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 from scenemosaic.machine import collector
@@ -21,7 +22,9 @@ from scenemosaic.machine.one_thread import one_thread_each
 # As the command does, before NumPy is there.
 one_thread_each()
 collector.rest_while_importing()
-from scenemosaic import job  # noqa: E402
+from scenemosaic import stored_job  # noqa: E402
+from scenemosaic.publishing import publish  # noqa: E402
+from scenemosaic.session import JobSpec, Run  # noqa: E402
 
 WORKERS = 2
 
@@ -41,11 +44,14 @@ class Clock:
         self.stages[name] = {"cpu_s": cpu_s() - used_s, "wall_s": wall_s}
 
 
-def commit(clock: Clock, scene: str, root: str, options: job.PlanOptions) -> job.JobSpec:
+def commit(clock: Clock, scene: str, root: str, options: argparse.Namespace) -> JobSpec:
     """Plan the scene and commit every window, two threads side by side."""
+    from scenemosaic import job
+
+    coding = job.PlanOptions(options.window, options.block_size, level=options.level)
     run = new_run()
     with clock.stage("plan"):
-        spec = job.plan_job([scene], root, None, options)
+        spec = job.plan_job([scene], root, None, coding)
         job.prepare(spec)
         job.publish_plan(spec, run)
     with clock.stage("windows"), ThreadPoolExecutor(WORKERS) as pool:
@@ -58,10 +64,10 @@ def commit(clock: Clock, scene: str, root: str, options: job.PlanOptions) -> job
     return spec
 
 
-def assemble(clock: Clock, spec: job.JobSpec) -> None:
+def assemble(clock: Clock, spec: JobSpec) -> None:
     """Assemble the mosaic of a job whose windows are all there."""
     with clock.stage("assemble"):
-        result = job.assemble(spec, new_run(), None)
+        result = publish.assemble(spec, new_run(), None)
     if result.outcome != "written":
         raise SystemExit(f"the mosaic's outcome is {result.outcome}: use a fresh root")
 
@@ -76,22 +82,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--block-size", type=int)
     parser.add_argument("--level", type=int)
     options = parser.parse_args(arguments)
+    if options.what != "assemble":
+        import_module("scenemosaic.job")  # what only assembles needs none of it
     collector.work()
     clock = Clock()
     if options.what == "assemble":
         with clock.stage("load"):
-            spec = job.load_job(options.subject, options.root, None)
+            spec = stored_job.load_job(options.subject, options.root, None)
     else:
-        coding = job.PlanOptions(options.window, options.block_size, level=options.level)
-        spec = commit(clock, options.subject, options.root, coding)
+        spec = commit(clock, options.subject, options.root, options)
     if options.what != "commit":
         assemble(clock, spec)
     print(json.dumps({"job_id": spec.plan.job_id, "stages": clock.stages}))
     collector.leave()
 
 
-def new_run() -> job.Run:
-    return job.Run(run_id=uuid.uuid4().hex, written_by="bench")
+def new_run() -> Run:
+    return Run(run_id=uuid.uuid4().hex, written_by="bench")
 
 
 def _age_s() -> float:

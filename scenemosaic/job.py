@@ -5,26 +5,30 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenemosaic import gaps, keys
+from scenemosaic import keys
 from scenemosaic.auditing import audit
 from scenemosaic.auditing.audit import Record
 from scenemosaic.auditing.trail import Trace, trail
 from scenemosaic.committing.commit import commit_object, retrying
-from scenemosaic.errors import MissingSchema, OldSchema
 from scenemosaic.gaps import GapReport
 from scenemosaic.places import Place, place_at
 from scenemosaic.planning import PlanOptions, survey
-from scenemosaic.plans.plan import Plan
 from scenemosaic.plans.stored_plan import read_plan
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
-from scenemosaic.publishing.item import check_describes, read_item
 from scenemosaic.publishing.publish import MosaicResult, assemble
-from scenemosaic.publishing.published import result, standing
 from scenemosaic.reuse.likeness import asks_for_grid, check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.sources.reading_env import reading_as
 from scenemosaic.sources.scene_time import notes_of_time
+from scenemosaic.stored_job import (
+    find_gaps,
+    finished,
+    load_at,
+    load_job,
+    missing_windows,
+    spec_at,
+)
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
 
@@ -75,7 +79,7 @@ def plan_at(sources: Sequence[str], place: Place, options: PlanOptions) -> JobSp
         scene = survey(sources, options, grid)
     if old is not None:
         check_likeness(scene.plan, old)
-    spec = _spec(scene.plan, scene.locations, place)
+    spec = spec_at(scene.plan, scene.locations, place)
     notes = (*scene.notes, *notes_of_time(scene.plan))
     return replace(spec, reuse=options.reuse, notes=notes)
 
@@ -86,21 +90,6 @@ def log_notes(spec: JobSpec, *, of_time: bool = True) -> None:
     for note in spec.notes:
         if note not in left_out:
             _log.warning("%s", note)
-
-
-def _spec(plan: Plan, locations: tuple[str, ...], place: Place) -> JobSpec:
-    store, rows = place.store, place.manifest
-    return JobSpec(plan, locations, store.root, rows.url, store.access, rows.access)
-
-
-def load_job(job_id: str, root: str, manifest: str | None) -> JobSpec:
-    """A job by its ID, from ``plan.json`` under the root; its sources' places are not known."""
-    return load_at(job_id, place_at(root, manifest))
-
-
-def load_at(job_id: str, place: Place) -> JobSpec:
-    """The same for a place that says how store and manifest are reached."""
-    return _spec(read_plan(place, job_id), (), place)
 
 
 def prepare(spec: JobSpec) -> bool:
@@ -139,52 +128,3 @@ def _put_plan(session: Session, spec: JobSpec, run: Run) -> None:
     )
     key = keys.plan_key(spec.plan.job_id)
     commit_object(session.store, key, body, IfAbsent(), session.policy, session.effects)
-
-
-def find_gaps(spec: JobSpec) -> GapReport:
-    """Compare the plan's windows with the manifest's rows, every page of every shard."""
-    session = open_session(spec)
-    return gaps.find_gaps(spec.plan.recipe.tiling(), _row_names(session, spec))
-
-
-def missing_windows(spec: JobSpec) -> tuple[int, ...]:
-    """The numbers of the windows that have no row yet."""
-    tiling = spec.plan.recipe.tiling()
-    return tuple(tiling.number(name) for name in find_gaps(spec).missing)
-
-
-def _row_names(session: Session, spec: JobSpec) -> list[str]:
-    def names() -> list[str]:
-        try:
-            return list(session.manifest.windows(session.partitions(spec)))
-        except OldSchema:
-            raise
-        except MissingSchema:  # nothing was ever committed there
-            return []
-
-    return retrying(names, session.policy, session.effects)
-
-
-def finished(spec: JobSpec) -> MosaicResult | None:
-    """The published mosaic of a job with no gap, or None where anything of it is missing.
-
-    Changes nothing and reads no source pixel: item.json, the HEAD of the mosaic to which it
-    leads, one query a shard. A preview that was deleted is for assembly and repair to notice.
-    Raises ForeignObject where item or mosaic is not ours, or the item is of another mosaic.
-    """
-    session = open_session(spec)
-    item = read_item(session, spec)
-    if item is None:
-        return None
-    mosaic = standing(session, spec, Run("", ""), item.revision)
-    if mosaic is None:
-        return None
-    uri = session.store.object_uri(keys.item_key(spec.plan.job_id))
-    check_describes(item, mosaic.stored, uri)
-    try:
-        names = _row_names(session, spec)
-    except OldSchema:  # preparing the job adds what it lacks
-        return None
-    if keys.MOSAIC_ROW not in names or gaps.find_gaps(spec.plan.recipe.tiling(), names).missing:
-        return None
-    return result(session, spec, mosaic, item.revision)

@@ -24,3 +24,13 @@ def test_the_command_line_imports_neither_prefect_nor_gdal() -> None:
         [sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=120
     )
     assert not {"prefect", "rasterio", "numpy", "boto3"} & set(answer.stdout.split())
+
+
+def test_what_looks_at_a_job_or_assembles_it_loads_nothing_that_plans_or_warps() -> None:
+    modules = "scenemosaic.stored_job, scenemosaic.publishing.publish"
+    ask = f"import sys, {modules}; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True
+    ).stdout.split()
+    costly = ("planning", "compositing.warping", "bandmath.evaluate", "windows", "job")
+    assert not {f"scenemosaic.{name}" for name in costly} & set(loaded)
