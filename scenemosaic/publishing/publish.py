@@ -5,7 +5,7 @@ since make the next revision, and then the item is moved by If-Match.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,29 +15,26 @@ from scenemosaic.claiming import gate
 from scenemosaic.claiming.claims import ClaimName
 from scenemosaic.claiming.held import Held
 from scenemosaic.committing import uploads
-from scenemosaic.committing.commit import Outcome, retrying
 from scenemosaic.errors import Superseded
 from scenemosaic.machine.memory import give_back
 from scenemosaic.machine.parallel import beside
-from scenemosaic.mosaic.assembly import assembled, tiles_in_order
+from scenemosaic.mosaic.assembly import assembled
 from scenemosaic.mosaic.progress import COPYING, MAKING, Progress, silent
 from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
+from scenemosaic.publishing.aim import Aim, look_up, move_item
 from scenemosaic.publishing.band_facts import HeaderFacts, header_facts
 from scenemosaic.publishing.collection import ensure_collection
-from scenemosaic.publishing.item import Item, read_item, read_item_to_move
+from scenemosaic.publishing.item import read_item
 from scenemosaic.publishing.mosaic_facts import MosaicFacts, file_facts
 from scenemosaic.publishing.mosaic_row import follow_item, insert_row
 from scenemosaic.publishing.published import MosaicResult, published, result
 from scenemosaic.publishing.revisions import Wanted, place_mosaic
-from scenemosaic.publishing.rows_digest import rows_digest
 from scenemosaic.publishing.small_writes import put_small
-from scenemosaic.publishing.stac import item_json
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import (
     Announces,
     IfAbsent,
-    IfMatch,
     Literal,
     ObjectInfo,
     Segment,
@@ -59,31 +56,6 @@ MANY_WINDOWS: Final = 10_000
 _READERS_FAR: Final = 4
 # Each turn is lost to somebody who moved the item meanwhile, and so made progress.
 _TURNS: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _Aim:
-    """What is to be published over what. The item was read before the rows: who changes a
-
-    row after that will move the item after that, too.
-    """
-
-    item: Item | None
-    item_etag: str | None
-    tiles: Sequence[StoredTile]
-    rows_sha256: str
-
-    @property
-    def revision(self) -> int:
-        return self.item.revision if self.item else 0
-
-    @property
-    def waived(self) -> dict[str, str]:
-        return {tile.window.name: tile.row.waiver for tile in self.tiles if tile.row.waiver}
-
-    def is_of(self, item: Item | None) -> bool:
-        """Whether the item was built from these very rows."""
-        return item is not None and item.rows_sha256 == self.rows_sha256
 
 
 def assemble(
@@ -108,7 +80,7 @@ def assemble(
 def _assemble(
     session: Session, spec: JobSpec, run: Run, progress: Progress, renew: bool
 ) -> MosaicResult:
-    aim = _look_up(session, spec)
+    aim = look_up(session, spec)
     if spec.reuse is not None:  # all tiles stand: what a dead run left of a copy comes to nothing
         uploads.end_below(session.store, keys.tiles_prefix(spec.plan.job_id))
     least = aim.revision + 1 if renew else 0
@@ -116,13 +88,13 @@ def _assemble(
         found = _turn(session, spec, run, aim, least, progress)
         if found is not None:
             return found
-        aim = _look_up(session, spec)
+        aim = look_up(session, spec)
     uri = session.store.object_uri(keys.item_key(spec.plan.job_id))
     raise Superseded(f"{uri} was moved by others {_TURNS} times meanwhile; run again")
 
 
 def _turn(
-    session: Session, spec: JobSpec, run: Run, aim: _Aim, least: int, progress: Progress
+    session: Session, spec: JobSpec, run: Run, aim: Aim, least: int, progress: Progress
 ) -> MosaicResult | None:
     """The published mosaic, or None where the item was moved under way."""
     looks = 0
@@ -137,24 +109,13 @@ def _turn(
 
     def work(held: Held | None) -> MosaicResult | None:
         # Whoever waited for the claim starts from what stands now.
-        now = aim if looks == 1 else _look_up(session, spec)
+        now = aim if looks == 1 else look_up(session, spec)
         publish = partial(_publish, session, spec, run, now, held, least, progress)
         return with_boxes(publish, standing_boxes(session, spec, now.tiles))
 
     if not _is_costly(session.store, aim.tiles):
         return look() or work(None)
     return gate.once(session.claims(), _claim_name(session, spec), run.run_id, look, work)
-
-
-def _look_up(session: Session, spec: JobSpec) -> _Aim:
-    item, etag = read_item_to_move(session, spec)
-    rows = retrying(
-        lambda: list(session.manifest.rows(session.partitions(spec))),
-        session.policy,
-        session.effects,
-    )
-    digest = rows_digest(rows)  # before the tiles are there, as it holds much of all rows
-    return _Aim(item, etag, tiles_in_order(spec.plan, rows), digest)
 
 
 def _is_costly(store: Store, tiles: Sequence[StoredTile]) -> bool:
@@ -175,7 +136,7 @@ def _publish(
     session: Session,
     spec: JobSpec,
     run: Run,
-    aim: _Aim,
+    aim: Aim,
     held: Held | None,
     least: int,
     progress: Progress,
@@ -220,7 +181,7 @@ def _publish(
         revision=revision,
         waived=aim.waived,
     )
-    if not _move_item(session, spec, run, aim, facts):
+    if not move_item(session, spec, run, aim, facts):
         return None
     if not described:
         follow_item(session, spec, run, committed.stored, revision)
@@ -244,22 +205,3 @@ def _readers(session: Session) -> int:
 
 def _header(first: Segment) -> HeaderFacts:
     return header_facts(first.data) if isinstance(first, Literal) else HeaderFacts()
-
-
-def _move_item(session: Session, spec: JobSpec, run: Run, aim: _Aim, facts: MosaicFacts) -> bool:
-    """Let the item lead to this mosaic; False where it was moved elsewhere meanwhile."""
-    revision = facts.revision
-    data = item_json(spec.plan, facts)
-    if aim.item is not None and (aim.item.data == data or _leads_here(aim, aim.item, revision)):
-        return True
-    key = keys.item_key(spec.plan.job_id)
-    condition = IfAbsent() if aim.item_etag is None else IfMatch(aim.item_etag)
-    done = put_small(session, spec, run, key, data, "application/geo+json", condition)
-    if done.outcome is Outcome.WRITTEN:
-        return True
-    item = read_item(session, spec)
-    return item is not None and _leads_here(aim, item, revision)
-
-
-def _leads_here(aim: _Aim, item: Item, revision: int) -> bool:
-    return aim.is_of(item) and item.revision == revision

@@ -330,7 +330,7 @@ def test_a_lost_reply_to_a_row_is_recovered(done: Made, lands: bool) -> None:
 def test_an_item_that_was_moved_meanwhile_is_looked_at_again(done: Made) -> None:
     """Somebody publishes between our look and our move: the pointer ends at the newest rows."""
     write_live(done, NAME, other_bytes(done, NAME))
-    real, moved = publish._move_item, []
+    real, moved = publish.move_item, []
 
     def move(*arguments: Any) -> bool:
         if not moved:
@@ -339,7 +339,7 @@ def test_an_item_that_was_moved_meanwhile_is_looked_at_again(done: Made) -> None
             done.assemble()
         return real(*arguments)
 
-    with mock.patch.object(publish, "_move_item", move):
+    with mock.patch.object(publish, "move_item", move):
         mosaic = done.assemble(REPAIRER)
     assert (mosaic.revision, mosaic.outcome) == (2, Outcome.ALREADY_PRESENT.value)
     assert verify(done.spec).findings == ()
