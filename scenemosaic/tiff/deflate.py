@@ -33,7 +33,7 @@ Choice = Callable[[Sample, int | None], Compressor]
 
 
 def libdeflate(level: int) -> Compressor:
-    """Blocks by libdeflate at ``level`` (0 to 12), as GDAL makes them."""
+    """Blocks by libdeflate at ``level`` (1 to 12; 0 compresses nothing), as GDAL makes them."""
     return lambda block: bytes(imagecodecs.deflate_encode(block, level))
 
 
@@ -62,9 +62,7 @@ def unless_asked(sample: Sample, level: int | None) -> Compressor:
 
 def _cheaper(level: int | None) -> tuple[Compressor, ...]:
     """What takes less CPU than libdeflate at a level, the cheapest first."""
-    if level is None or level > 1:
-        return isal, libdeflate(1)
-    return (isal,) if level else ()
+    return (isal,) if level == 1 else (isal, libdeflate(1))
 
 
 class FirstChoice:

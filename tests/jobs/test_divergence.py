@@ -19,6 +19,7 @@ from scenemosaic.stores.port import Answer, Body, IfAbsent
 from scenemosaic.tile import EncodedTile, encode_tile
 from tests.flows.serving import run_command
 from tests.jobs.places import MakePlace
+from tests.otherwise import encode_otherwise
 
 WINDOW = 512
 NUMBER = 4  # the middle one of nine
@@ -43,12 +44,6 @@ def _as_usual(
     pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, box: Any
 ) -> EncodedTile:
     return encode_tile(pixels, mask, window, recipe, template, box)
-
-
-def _other_level(
-    pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, box: Any
-) -> EncodedTile:
-    return encode_tile(pixels, mask, window, dataclasses.replace(recipe, level=1), template, box)
 
 
 def _other_pixels(
@@ -109,7 +104,7 @@ def test_other_bytes_of_the_same_pixels_are_a_warning_and_the_row_describes_what
     planned: Planned, by: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     spec = planned()
-    ours, theirs = _tile(spec, _as_usual), _tile(spec, _other_level)
+    ours, theirs = _tile(spec, _as_usual), _tile(spec, encode_otherwise)
     with mock.patch(f"{__name__}.OTHER", by):
         _plant(spec, theirs)
     with caplog.at_level(logging.WARNING, "scenemosaic"):
@@ -150,7 +145,7 @@ def test_other_pixels_are_a_conflict_and_the_stored_tile_is_kept(planned: Planne
     assert _row(spec) is None
 
 
-@pytest.mark.parametrize("encode", [_other_level, _other_pixels, _as_usual])
+@pytest.mark.parametrize("encode", [encode_otherwise, _other_pixels, _as_usual])
 def test_an_object_that_lies_about_its_checksum_is_foreign(
     planned: Planned, encode: Callable[..., EncodedTile]
 ) -> None:
@@ -160,7 +155,7 @@ def test_an_object_that_lies_about_its_checksum_is_foreign(
 
 def test_an_object_that_bears_our_checksum_and_another_length_is_foreign(planned: Planned) -> None:
     spec = planned()
-    _refused(spec, _tile(spec, _other_level), _tile(spec, _as_usual).sha256)
+    _refused(spec, _tile(spec, encode_otherwise), _tile(spec, _as_usual).sha256)
 
 
 def test_a_tile_of_another_shape_is_a_conflict(planned: Planned) -> None:
@@ -190,7 +185,7 @@ def _refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make_place", ["local"], indirect=True)  # the engine's tests: on both
-@pytest.mark.parametrize(("encode", "code"), [(_other_level, 0), (_other_pixels, 4)])
+@pytest.mark.parametrize(("encode", "code"), [(encode_otherwise, 0), (_other_pixels, 4)])
 def test_the_command_line_says_so_too(
     planned: Planned,
     scene: Path,

@@ -1,26 +1,19 @@
 """A live writer: another run that replaces a tile and its row, whoever else is at it."""
 
-import dataclasses
-from typing import Any
 from unittest import mock
 
 from scenemosaic import keys, windows
 from scenemosaic.manifests.port import Updated
 from scenemosaic.session import Run
 from scenemosaic.stores.port import Answer, Body, IfAbsent, IfMatch, ObjectInfo
-from scenemosaic.tile import EncodedTile, encode_tile
+from scenemosaic.tile import EncodedTile
+from tests.otherwise import encode_otherwise
 from tests.repair.made import OTHER, Made
-
-
-def other_level(
-    pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, *more: Any
-) -> EncodedTile:
-    return encode_tile(pixels, mask, window, dataclasses.replace(recipe, level=1), template, *more)
 
 
 def other_bytes(made: Made, name: str) -> EncodedTile:
     """The window's own pixels, encoded otherwise."""
-    with mock.patch.object(windows, "encode_tile", other_level):
+    with mock.patch.object(windows, "encode_tile", encode_otherwise):
         return made.tile(name)
 
 
