@@ -23,12 +23,13 @@ from scenemosaic.top_boxes.which import box_levels
 class Parts:
     """About how many parts are copied in the store and how many are gathered and uploaded.
 
-    ``gathered_runs``: runs of tiles that are read for it.
+    ``gathered_runs``: runs of tiles that are read for it, of so many bytes.
     """
 
     copied: int
     uploaded: int
     gathered_runs: int
+    gathered_bytes: int
 
     @property
     def count(self) -> int:
@@ -57,8 +58,8 @@ def mosaic_parts(recipe: Recipe, ratio: float) -> Parts:
                 gathered_bytes += count * run_bytes
                 runs += count
     above = range(tiling.tile_levels + 1, tiling.last_level + 1)
-    gathered_bytes += sum(level_raw_bytes(recipe, level) for level in above) * ratio
-    return Parts(copied, 1 + int(gathered_bytes // GATHER_BYTES), runs)
+    uploaded_bytes = gathered_bytes + sum(level_raw_bytes(recipe, k) for k in above) * ratio
+    return Parts(copied, 1 + int(uploaded_bytes // GATHER_BYTES), runs, int(gathered_bytes))
 
 
 def _copies(recipe: Recipe, level: int, ratio: float) -> list[tuple[int, int]]:

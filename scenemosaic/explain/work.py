@@ -14,6 +14,7 @@ from scenemosaic.grids.grid import ceil_div
 from scenemosaic.machine.software import software_versions
 from scenemosaic.manifests.packing import size_bytes
 from scenemosaic.manifests.port import Row
+from scenemosaic.mosaic.at_hand import KEPT_BYTES
 from scenemosaic.plans.plan import Plan
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tile import window_shapes
@@ -101,7 +102,13 @@ def _gets(recipe: Recipe, parts: Parts) -> int:
     above = len(tiling) if tiling.last_level > tiling.tile_levels else 0
     shown = 0 if above else len(tiling)  # the preview is of a level that all tiles carry
     sample = 3 + (tiling.last_level + 1) * (2 if recipe.has_mask else 1)
-    return _LOOKS + 1 + above + shown + parts.gathered_runs + 2 * parts.count + sample
+    return _LOOKS + 1 + above + shown + _reads(recipe, parts) + 2 * parts.count + sample
+
+
+def _reads(recipe: Recipe, parts: Parts) -> int:
+    """Of runs that pass through; few bytes are read with the run that is decoded anyway."""
+    is_at_hand = parts.gathered_bytes <= KEPT_BYTES and not top_boxes(recipe)
+    return 0 if is_at_hand else parts.gathered_runs
 
 
 def worst_row_bytes(plan: Plan, root_uri: str) -> int:

@@ -4,8 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import boto3.session
+import botocore.session
 import pytest
-from botocore.loaders import JSONFileLoader
+from botocore.loaders import JSONFileLoader, create_loader
 
 from scenemosaic.access import Access, register
 from scenemosaic.waiting.boto_sessions import boto_session
@@ -29,6 +30,8 @@ def test_what_a_client_has_read_is_not_read_again(monkeypatch: pytest.MonkeyPatc
         return load(self, path)
 
     monkeypatch.setattr(JSONFileLoader, "load_file", noted)
+    # As it is outside the tests (tests/quick.py).
+    monkeypatch.setattr(botocore.session, "create_loader", create_loader)
     boto_session().client("s3")
     assert read == []
     boto3.session.Session().client("s3")
