@@ -56,7 +56,12 @@ _RECIPE: Final = (
         metavar="CODEC",
         help="deflate, zstd, lzw, lerc, jpeg, webp or none.",
     ),
-    click.option("--level", type=int, help="The codec's level, instead of an effort."),
+    click.option(
+        "--level",
+        type=int,
+        help="The codec's level, instead of an effort. Of deflate: no more bytes than "
+        "GDAL's library makes at it.",
+    ),
     click.option(
         "--effort",
         callback=_lower,

@@ -46,10 +46,11 @@ class AtHand:
         return replace(level, pieces=[self._filled(piece) for piece in level.pieces])
 
     def _filled(self, piece: Piece) -> Piece:
-        part = self._part(piece.source) if isinstance(piece.source, CopyRun) else None
-        if part is None or not isinstance(piece.source, CopyRun):
-            return piece
-        return replace(piece, source=replace(piece.source, data=part))
+        match piece.source:
+            case CopyRun() as run if (part := self._part(run)) is not None:
+                return replace(piece, source=replace(run, data=part))
+            case _:
+                return piece
 
     def _part(self, run: CopyRun) -> memoryview | None:
         if run.key not in self._kept:
