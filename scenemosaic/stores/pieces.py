@@ -1,5 +1,6 @@
 """Bytes of a composed object that pass through this process: in pieces, in chunks, and checked."""
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +30,16 @@ class Gathered:
 
 def gather(pieces: Sequence[Segment], read_run: Callable[[CopyRun], bytes]) -> Gathered:
     """The bytes of ``pieces``. Raises IncompleteError where one of them ends early."""
-    found = [_piece(piece, read_run) for piece in pieces]
-    seen = tuple(_seen(piece, data) for piece, data in zip(pieces, found, strict=True))
-    return Gathered(b"".join(found), seen)
+    gathered, seen = io.BytesIO(), list[Seen]()
+    if size_bytes := sum(piece.size_bytes for piece in pieces):
+        gathered.seek(size_bytes - 1)
+        gathered.write(b"\0")  # room for all of them at once
+        gathered.seek(0)
+    for piece in pieces:
+        data = _piece(piece, read_run)
+        seen.append(_seen(piece, data))
+        gathered.write(data)  # each is let go before the next is read
+    return Gathered(gathered.getvalue(), tuple(seen))
 
 
 def _seen(piece: Segment, data: bytes | memoryview) -> Seen:
