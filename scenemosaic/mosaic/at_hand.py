@@ -12,7 +12,7 @@ from scenemosaic.mosaic.pieces import Fetch, Piece, PieceLevel
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.stores.port import CopyRun, Segment
 
-KEPT_BYTES: Final = 48 << 20
+KEPT_BYTES: Final = 40 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ def check_contract(tiles: Sequence[StoredTile], recipe: Recipe, read: Read) -> T
         if other := _other(template, read(first, 0, first.header_bytes)):
             raise IncompleteError(
                 f"the tile of window {first.window.name} has other {other} than that of window "
-                f"{tiles[0].window.name}, and would not decode in one file: repair it with "
-                f"--window {first.window.name}"
+                f"{tiles[0].window.name}, and would not decode in one file: repair window "
+                f"{first.window.name}"
             )
     return template
 
@@ -98,6 +98,6 @@ def _check_lossy(
         fewest = min(by_codec.values(), key=len)
         raise IncompleteError(
             f"its tiles were made by several versions of GDAL ({', '.join(sorted(by_codec))}), and "
-            f"{recipe.compress} of each is another: repair with --window for each of "
+            f"{recipe.compress} of each is another: repair the windows "
             f"{some([tile.window.name for tile in fewest])}"
         )
