@@ -89,7 +89,8 @@ def _report(options: argparse.Namespace, folder: Path) -> Iterator[str]:
     if served:
         yield ""
         yield f"The Prefect server was running already; its own CPU: {table.spread(served)} s."
-    yield from report.promises(measured, beside, landsat=options.scene == LANDSAT)
+    kinds = {"landsat": options.scene == LANDSAT, "by_level": options.level is not None}
+    yield from report.promises(measured, beside, **kinds)
     yield from report.beside(beside)
     yield from report.stages(measured[report.ENGINE])
     if not options.no_flow:
