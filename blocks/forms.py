@@ -1,6 +1,7 @@
 """The JSON schemas behind Prefect's forms."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import GetJsonSchemaHandler
@@ -24,18 +25,48 @@ def lifted(schema: dict[str, Any]) -> None:
         schema |= {name: kind.pop(name) for name in _BOUNDS if name in kind}
 
 
+# What several fields have to be together. Conditions hold where a field is left out: Prefect
+# checks a deployment's own parameters with whatever else is still to come.
+
+
+def fields(**schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """That each of these fields, where it is given, fits its schema."""
+    return {"properties": {name: dict(one) for name, one in schemas.items()}}
+
+
+def absent(*names: str) -> dict[str, Any]:
+    """That none of these fields is given; null is not."""
+    return fields(**{name: {"type": "null"} for name in names})
+
+
+def required(name: str, **schema: Any) -> dict[str, Any]:
+    """That this field is given, and fits its schema."""
+    return {"required": [name], **fields(**{name: schema})}
+
+
+def either(
+    condition: Mapping[str, Any], then: Mapping[str, Any], otherwise: Mapping[str, Any]
+) -> dict[str, Any]:
+    """That one of these holds. A form names the field that does not fit."""
+    return {"if": dict(condition), "then": dict(then), "else": dict(otherwise)}
+
+
 @dataclass(frozen=True)
 class Group:
     """A model that may be left out: a form shows its fields, and says which of them is wrong.
 
     Beside null as an alternative, it would only say that none of the two fits. So a form
-    never sends null, and whoever calls the flow may.
+    never sends null, and whoever calls the flow may. ``rules`` are what its fields have to be
+    together.
     """
+
+    rules: Mapping[str, Any] = field(default_factory=dict)
 
     def __get_pydantic_json_schema__(
         self, core: Any, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         (model,) = (one for one in handler(core)["anyOf"] if one.get("type") != "null")
+        handler.resolve_ref_schema(model).update(self.rules)
         return dict(model)
 
 

@@ -1,6 +1,5 @@
 """How a mosaic is made: the fields of a form, and the block that keeps them under a name."""
 
-from datetime import UTC, date, datetime, time
 from typing import Annotated, Literal, Self
 
 from prefect.blocks.core import Block
@@ -11,7 +10,7 @@ from blocks.validation import QUIET, as_value_error
 from scenemosaic.bandmath.computed import canonical
 from scenemosaic.bandmath.parser import MAX_CHARS
 from scenemosaic.plans.plan import PlanOptions
-from scenemosaic.recipes.recipe_rules import LEVELS
+from scenemosaic.recipes.recipe_rules import LEVELS, check_effort
 
 Resampling = Literal[
     "nearest", "average", "mode", "rms", "bilinear", "cubic", "cubic_spline", "lanczos", "gauss"
@@ -174,6 +173,12 @@ class RecipeFields(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _effort_fits(self) -> Self:
+        with as_value_error():
+            check_effort(self.effort, self.compress, self.level)
+        return self
+
+    @model_validator(mode="after")
     def _bands_fit(self) -> Self:
         if self.bands and self.expression is not None:
             raise ValueError("give bands or an expression, which names its own")
@@ -188,8 +193,8 @@ class RecipeFields(BaseModel):
             raise ValueError("bounds are four numbers: west, south, east, north")
         return self
 
-    def options(self, taken: date | None = None) -> PlanOptions:
-        """What planning is asked for. ``taken`` is the day of a scene that does not say it."""
+    def options(self, taken: str | None = None) -> PlanOptions:
+        """What planning is asked for. ``taken`` is when, as ``--datetime`` has it."""
         with as_value_error():
             return PlanOptions(
                 window="auto" if self.window is None else self.window,
@@ -210,14 +215,9 @@ class RecipeFields(BaseModel):
                 bounds=tuple(self.bounds) or None,
                 method=self.method,
                 warp_resampling=self.warp_resampling,
-                datetime=None if taken is None else noon(taken),
+                datetime=taken,
                 collection=self.collection,
             )
-
-
-def noon(day: date) -> str:
-    """A day as a moment: RFC 3339 in UTC."""
-    return datetime.combine(day, time(12), UTC).isoformat().replace("+00:00", "Z")
 
 
 class MosaicRecipe(Block, RecipeFields):

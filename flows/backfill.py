@@ -24,13 +24,13 @@ from flows.parameters import (
     Mode,
     Recipe,
     RecipeBlock,
-    SceneSelection,
     Store,
     To,
     options_of,
 )
 from flows.places import recorded_place
 from flows.run_names import backfill_run
+from flows.scene_selection import SceneSelection
 from flows.scene_table import show_scenes
 from flows.states import error_state
 from scenemosaic.discovery.selection import find

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from flows.form_words import in_form_words
 from scenemosaic.errors import ConflictError, IncompleteError, InputError
 from scenemosaic.words import counted
 
@@ -33,7 +34,7 @@ class SceneRow:
         return {
             "scene": self.scene,
             "state": self.state,
-            "what happened": self.detail,
+            "what happened": in_form_words(self.detail),
             "windows": self.windows,
             "job": self.job_id,
             "run": self.run_id,

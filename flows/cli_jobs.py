@@ -1,10 +1,11 @@
-"""``scenemosaic assemble``, ``status`` and ``init``: the engine alone, without Prefect."""
+"""``scenemosaic assemble``, ``status``, ``jobs``, ``init``: the engine alone, without Prefect."""
 
 import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from flows import jobs_text
 from flows.cli_process import as_text
 from flows.console import Console, shown
 from flows.redact import public_manifest
@@ -18,7 +19,8 @@ from scenemosaic.errors import ForeignObject, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
 from scenemosaic.next_step import command
-from scenemosaic.places import Place
+from scenemosaic.places import Place, StorePlace
+from scenemosaic.plans.listing import list_jobs
 from scenemosaic.policy.bucket import lifecycle
 from scenemosaic.publishing.item import read_item
 from scenemosaic.publishing.pointer import read_latest
@@ -135,6 +137,13 @@ def _published(spec: JobSpec) -> dict[str, str | None]:
     uris = {name: session.store.object_uri(key) for name, key in places.items() if found[key]}
     item_uri = session.store.object_uri(keys.item_key(job_id)) if item else None
     return {name: uris.get(name) for name in places} | {"item": item_uri}
+
+
+def jobs(store: StorePlace, limit: int, console: Console) -> int:
+    """The root's newest jobs. The exit code is 0, also where a plan is damaged."""
+    listing = list_jobs(store, limit)
+    console.answer(jobs_text.as_json(listing), jobs_text.as_text(listing))
+    return 0
 
 
 def initialise(place: Place, console: Console) -> int:

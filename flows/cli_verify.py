@@ -106,7 +106,7 @@ def _folded(findings: Sequence[Finding]) -> list[Finding]:
 
 def _with(one: Finding, follows: Sequence[Finding]) -> Finding:
     kinds = ", ".join(dict.fromkeys(other.kind.value for other in follows))
-    return replace(one, detail=f"{one.detail}; and so {kinds}") if follows else one
+    return replace(one, detail=f"{one.detail}; also: {kinds}") if follows else one
 
 
 def _table(findings: Sequence[Finding]) -> list[str]:

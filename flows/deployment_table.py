@@ -13,10 +13,12 @@ STORE: Final = "production"
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """A schedule, paused until a person turns it on. Exactly one of ``cron`` and ``every``."""
+    """A schedule, paused until a person turns it on. Exactly one of ``cron`` and ``every``.
+
+    It has no parameters of its own: Prefect empties them as it is turned on.
+    """
 
     slug: str
-    parameters: Mapping[str, object]
     cron: str | None = None
     every: timedelta | None = None
     time_zone: str = "UTC"
@@ -24,7 +26,10 @@ class Timetable:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A deployment named ``default`` of one flow. ``limit`` runs of it go on at once."""
+    """A deployment named ``default`` of one flow. ``limit`` runs of it go on at once.
+
+    ``parameters`` are what a run has that is given none: a scheduled one.
+    """
 
     entrypoint: str
     description: str
@@ -52,29 +57,19 @@ TABLE: Final = (
         "What is new under a prefix or in a STAC search becomes mosaics; for a schedule.",
         1,
         "CANCEL_NEW",
-        (
-            Timetable(
-                "nightly",
-                {"name": "nightly", "scenes": {"prefix": "s3://bucket/scenes/"}, "store": STORE},
-                cron="30 2 * * *",
-            ),
-        ),
+        (Timetable("nightly", cron="30 2 * * *"),),
+        {"name": "nightly", "scenes": {"prefix": "s3://bucket/scenes/"}, "store": STORE},
     ),
     Entry(
         "flows/ingest_events.py:ingest_events",
         "Scenes become mosaics as a queue's messages announce them; each may come twice.",
         4,
         "ENQUEUE",
-        (
-            Timetable(
-                "every-5-minutes",
-                {
-                    "queue": "https://sqs.eu-central-1.amazonaws.com/123456789012/scenes",
-                    "store": STORE,
-                },
-                every=timedelta(minutes=5),
-            ),
-        ),
+        (Timetable("every-5-minutes", every=timedelta(minutes=5)),),
+        {
+            "queue": "https://sqs.eu-central-1.amazonaws.com/123456789012/scenes",
+            "store": STORE,
+        },
     ),
     Entry(
         "flows/repair.py:repair_scene",
@@ -99,6 +94,7 @@ TABLE: Final = (
         "An event where a run holds a ledger for too long.",
         1,
         "CANCEL_NEW",
-        (Timetable("every-15-minutes", {"store": STORE}, every=timedelta(minutes=15)),),
+        (Timetable("every-15-minutes", every=timedelta(minutes=15)),),
+        {"store": STORE},
     ),
 )

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from flows.form_words import in_form_words
 from flows.showing import TABLE_ROWS
 from flows.states import state_name
 from scenemosaic.errors import StoreError
@@ -30,7 +31,7 @@ class EventRow:
         return {
             "scene": self.scene,
             "outcome": self.fate.value,
-            "what happened": self.detail,
+            "what happened": in_form_words(self.detail),
             "job": self.job_id,
             "message": self.message_id,
             "delivery": self.delivery,

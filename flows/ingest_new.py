@@ -22,7 +22,6 @@ from flows.parameters import (
     Manifest,
     Recipe,
     RecipeBlock,
-    SceneSelection,
     Store,
     To,
     options_of,
@@ -30,6 +29,7 @@ from flows.parameters import (
 from flows.places import recorded_place
 from flows.run_names import ingest_run
 from flows.runs import flow_run
+from flows.scene_selection import SceneSelection
 from flows.scene_table import show_scenes
 from flows.states import error_state
 from flows.stopwatch import Stopwatch

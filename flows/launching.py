@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext
 from contextvars import Context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, Protocol, Self, TypeVar
 from uuid import UUID
@@ -121,7 +121,10 @@ class InProcess:
             name = "AlreadyMosaicked" if report.all_was_there else "Mosaicked"
             return Ended(name, report.summary, None, report.exit_code)
         run_id = state.state_details.flow_run_id
-        return _ended(state, None if run_id is None else str(run_id))
+        ended = _ended(state, None if run_id is None else str(run_id))
+        failure = session.reports[-1].error if session.reports else None
+        # The state speaks to whoever looks at Prefect's form, and a command reads this.
+        return ended if failure is None else replace(ended, message=str(failure))
 
     def stop(self) -> None:
         self._stopped.set()

@@ -4,29 +4,42 @@ No postponed annotations in here: Prefect reads them as they stand.
 """
 
 import re
-from datetime import date
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError
 
-from blocks.forms import Group, LeftOut, lifted
+from blocks.coding_rules import coding_rules
+from blocks.forms import Group, LeftOut
 from blocks.mosaic_recipe import MosaicRecipe, RecipeFields
-from blocks.validation import QUIET
+from blocks.validation import as_value_error
 from flows.batches import MAX_WINDOWS
 from flows.engines import EngineName
 from flows.recordable import LOCATION, MANIFEST
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS
-from scenemosaic.discovery.selection import Selection
 from scenemosaic.errors import InputError
-from scenemosaic.plans.plan import PlanOptions
-from scenemosaic.sources.locations import is_stac
+from scenemosaic.plans.plan import PlanOptions, utc_datetime
 from tasks.loading import load
 
-MOST_SCENES = 10_000
 MOST_WORKERS = 256
 MOST_AT_ONCE = 50
+_WHOLE = r"^(/|[A-Za-z][A-Za-z0-9+.-]*:)"
 
 Mode = Literal["missing", "again"]
+
+
+def _whole_path(to: str) -> str:
+    if re.match(_WHOLE, to) is None:
+        raise ValueError(
+            "a flow takes a whole path or a URI: a relative path would depend on where it runs"
+        )
+    return to
+
+
+def _moment(text: str) -> str:
+    with as_value_error():
+        utc_datetime(text)
+    return text
+
 
 # What flows have in common. Their descriptions stand in each flow's docstring: Prefect shows those.
 Text = Annotated[str, Field(min_length=1, max_length=MOST_SOURCE_CHARS)]
@@ -41,7 +54,12 @@ GivenSources = Annotated[
     Field(examples=[["/data/scenes/a.tif"]]),
     LeftOut(),
 ]
-To = Annotated[Location | None, Field(examples=["s3://bucket/mosaics", "/data/mosaics"]), LeftOut()]
+To = Annotated[
+    Annotated[Location, AfterValidator(_whole_path), Field(json_schema_extra={"pattern": _WHOLE})]
+    | None,
+    Field(examples=["s3://bucket/mosaics", "/data/mosaics"]),
+    LeftOut(),
+]
 Manifest = Annotated[
     Annotated[Text, MANIFEST] | None,
     Field(examples=["dynamodb://scenemosaic-manifest", "sqlite:////data/manifest.db"]),
@@ -49,9 +67,24 @@ Manifest = Annotated[
 ]
 BlockName = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=100)]
 Store = Annotated[BlockName | None, Field(examples=["production"]), LeftOut()]
-Recipe = Annotated[RecipeFields | None, Group()]
+Recipe = Annotated[RecipeFields | None, Group(coding_rules())]
 RecipeBlock = Annotated[BlockName | None, Field(examples=["visual-jpeg"]), LeftOut()]
-Taken = Annotated[date | None, Field(examples=["2024-05-01"])]
+# No date: a form could not repeat a time that a command was given, nor can people type one.
+Taken = Annotated[
+    Annotated[
+        str,
+        AfterValidator(_moment),
+        Field(
+            json_schema_extra={
+                "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+                r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?$"
+            }
+        ),
+    ]
+    | None,
+    Field(examples=["2024-05-01", "2024-05-01T10:20:30Z"]),
+    LeftOut(),
+]
 Asset = Annotated[
     Annotated[str, Field(min_length=1, max_length=200)] | None,
     Field(examples=["visual"]),
@@ -130,95 +163,15 @@ Deployment = Annotated[
 Attempt = Annotated[int, Field(ge=1, le=1000, examples=[1])]
 
 
-class SceneSelection(BaseModel):
-    """Which scenes: listed one by one, all below a prefix, or those that a STAC search finds."""
-
-    model_config = QUIET | {"title": "Scenes"}
-
-    scenes: list[Location] = Field(
-        default_factory=list,
-        max_length=MOST_SCENES,
-        title="Scenes",
-        description="Paths or URIs, one scene each.",
-        examples=[["s3://bucket/scenes/2024-05-01.tif"]],
-    )
-    prefix: Location | None = Field(
-        default=None,
-        title="Prefix",
-        description="Every .tif, .tiff and .jp2 below this folder or S3 prefix.",
-        examples=["s3://bucket/scenes/"],
-        json_schema_extra=lifted,
-    )
-    stac: Location | None = Field(
-        default=None,
-        title="STAC",
-        description="A STAC API to search, or a STAC file: item, item collection or catalog.",
-        examples=["https://stac.example.org/v1"],
-        json_schema_extra=lifted,
-    )
-    collections: list[Text] = Field(
-        default_factory=list,
-        max_length=100,
-        title="Collections",
-        description="Of a STAC search; left out, all.",
-        examples=[["sentinel-2-l2a"]],
-    )
-    asset: str | None = Field(
-        default=None,
-        min_length=1,
-        title="Asset",
-        description="The item's asset that is the scene; left out, its one raster.",
-        examples=["visual"],
-    )
-    since: date | None = Field(
-        default=None,
-        title="Since",
-        description="The first day (UTC): when scenes were taken (STAC) or came (prefix).",
-        examples=["2024-05-01"],
-    )
-    until: date | None = Field(
-        default=None, title="Until", description="The last day, included.", examples=["2024-05-31"]
-    )
-    at_most: int = Field(
-        default=1000,
-        ge=1,
-        le=MOST_SCENES,
-        title="At most",
-        description="So many scenes; more than that are an error, and nothing starts.",
-        examples=[100],
-    )
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
-        given = [name for name in ("scenes", "prefix", "stac") if getattr(self, name)]
-        if len(given) != 1:
-            said = " and ".join(given) or "none of them"
-            raise ValueError(f"give exactly one of scenes, prefix and stac, not {said}")
-        of_items = self.stac or any(map(is_stac, self.scenes))
-        if (self.collections and not self.stac) or (self.asset and not of_items):
-            raise ValueError("collections and asset belong to a STAC search; leave them out")
-        if self.scenes and (self.since or self.until):
-            raise ValueError("since and until do not apply to listed scenes; leave them out")
-        if self.since and self.until and self.until < self.since:
-            raise ValueError(f"until ({self.until}) is before since ({self.since}): swap them")
-        return self
-
-    def selection(self) -> Selection:
-        """The same as the engine takes it."""
-        given = self.model_dump()
-        lists = {name: tuple(given[name]) for name in ("scenes", "collections")}
-        return Selection(**given | lists)
-
-
 def options_of(
-    recipe: RecipeFields | None, recipe_block: str | None, taken: date | None = None
+    recipe: RecipeFields | None, recipe_block: str | None, taken: str | None = None
 ) -> PlanOptions:
     """What planning is asked for: these fields, those of a Mosaic Recipe block, or the defaults.
 
     Raises InputError where both are given, or Prefect holds no such block.
     """
     if recipe is not None and recipe_block is not None:
-        raise InputError("give a recipe or the name of a Mosaic Recipe block, and not both")
+        raise InputError("give recipe, or recipe_block (a block's name), and not both")
     if recipe_block is not None:
         recipe = load(MosaicRecipe, recipe_block).fields()
     return (recipe or RecipeFields()).options(taken)

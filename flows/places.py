@@ -18,8 +18,12 @@ def place_of(to: str | None, manifest: str | None, store: str | None) -> Place:
     ``manifest`` goes before the block's own. Raises InputError where the place is not clear,
     or Prefect holds no such block.
     """
-    if (to is None) == (store is None):
-        raise InputError("give either a root or the name of a Scene Store block, and not both")
+    if to is None and store is None:
+        raise InputError(
+            "nothing says where outputs go: give to (a root), or store (a block's name)"
+        )
+    if to is not None and store is not None:
+        raise InputError("give to (a root) or store (a block's name), and not both")
     if store is None:
         return place_at(str(to), manifest)
     # It nests credentials, and their packages take longer to import than a scene to plan.

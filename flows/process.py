@@ -78,7 +78,8 @@ def process_scene(
         store: The name of a Scene Store block, instead of to.
         recipe: How the mosaic is made; left out, deflate, windows that suit the scene.
         recipe_block: The name of a Mosaic Recipe block, instead of recipe.
-        taken: The day on which the scene was taken, where it does not say so itself.
+        taken: When the scene was taken, where it does not say so itself: a day (its noon, UTC), or
+            a time such as 2024-05-01T10:20:30Z.
         asset: Of a STAC item, the asset that is the scene; left out, its one raster.
         item: What a STAC item says of the one source, where a search has led there.
         title: What people call the mosaic; its STAC item says it.

@@ -5,6 +5,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
+import httpx
 from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import DeploymentScheduleCreate
@@ -20,6 +21,8 @@ import blocks
 from flows import ending
 from flows.console import complain
 from flows.deployment_table import NAME, TABLE, TAGS, Entry, Timetable
+from flows.form_schema import schema_of
+from scenemosaic.errors import InputError
 
 
 def register_blocks() -> list[str]:
@@ -33,14 +36,28 @@ def register_blocks() -> list[str]:
 def register_deployments(runs_at_once: int) -> tuple[Runner, list[str]]:
     """A runner of every deployment, which the server knows of from now on; their names.
 
-    ``runs_at_once`` is of all of them together.
+    ``runs_at_once`` is of all of them together. Raises InputError.
     """
     # What a person paused or turned on stays so, whoever stops and starts this process.
     runner = Runner(limit=runs_at_once, pause_on_shutdown=False)
     served = deployments()
     for one in served:
+        register(runner, one)
+    return runner, [one.full_name for one in served]
+
+
+def register(runner: Runner, one: RunnerDeployment) -> None:
+    """Tell the server of a deployment. Raises InputError where what it kept does not fit it."""
+    try:
         runner.add_deployment(one)
-    return runner, [f"{one.flow_name}/{one.name}" for one in served]
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code != httpx.codes.CONFLICT:
+            raise
+        raise InputError(
+            f"the parameters that {one.full_name} was given in Prefect do not fit its flow any "
+            f"more: {error.response.json()['detail']}: edit them there, or delete the deployment, "
+            "which the next start then makes anew"
+        ) from error
 
 
 def serve_all(runner: Runner) -> None:
@@ -49,7 +66,7 @@ def serve_all(runner: Runner) -> None:
 
 
 def deployments() -> list[RunnerDeployment]:
-    """The table's deployments. What somebody made of their schedules is kept."""
+    """The table's deployments. What somebody made of their schedules and parameters is kept."""
     return [_deployment(entry) for entry in TABLE]
 
 
@@ -68,7 +85,7 @@ def _deployment(entry: Entry) -> RunnerDeployment:
         NAME,
         description=entry.description,
         tags=list(TAGS),
-        parameters=dict(entry.parameters),
+        parameters=(known and known.parameters) or dict(entry.parameters),
         schedules=_ours(entry.timetables) if known is None else _kept(known),
         paused=known is not None and known.paused,
         concurrency_limit=ConcurrencyLimitConfig(
@@ -77,6 +94,7 @@ def _deployment(entry: Entry) -> RunnerDeployment:
         # Found by its module's name in whatever folder this process stands.
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
+    made._parameter_openapi_schema = schema_of(flow)
     return made  # type: ignore[no-any-return]
 
 
@@ -105,7 +123,6 @@ def _schedule(one: Timetable) -> Schedule:
     more: dict[str, Any] = {
         "active": False,
         "slug": one.slug,
-        "parameters": dict(one.parameters),
         "timezone": one.time_zone,
     }
     if one.every is not None:

@@ -6,6 +6,7 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
+from flows.form_words import in_form_words
 from flows.report import ProcessReport
 from scenemosaic.errors import ConflictError, IncompleteError, InputError, SceneMosaicError
 
@@ -25,7 +26,7 @@ def final_state(report: ProcessReport) -> State[ProcessReport]:
 def error_state(error: SceneMosaicError, data: object) -> State[Any]:
     """The state of a run that ended in ``error``: a conflict is Completed, a fault is Failed."""
     state = Completed if isinstance(error, ConflictError) else Failed
-    return state(name=state_name(error), message=str(error), data=data)
+    return state(name=state_name(error), message=in_form_words(str(error)), data=data)
 
 
 def state_name(error: SceneMosaicError) -> str:

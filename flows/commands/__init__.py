@@ -7,7 +7,7 @@ import click
 
 from flows.commands.backfill import backfill
 from flows.commands.demo import demo
-from flows.commands.jobs import assemble, status
+from flows.commands.jobs import assemble, jobs, status
 from flows.commands.ledger import ledger
 from flows.commands.plan import plan
 from flows.commands.policy import policy
@@ -24,6 +24,7 @@ COMMANDS: Final[Sequence[click.Command]] = (
     backfill,
     assemble,
     status,
+    jobs,
     verify,
     repair,
     waive,

@@ -1,10 +1,10 @@
-"""Commands on a job by its ID: their declarations."""
+"""Commands on a job by its ID, and the one that lists the IDs: their declarations."""
 
 import click
 
-from flows.options.place import job_options
-from flows.options.running import JSON, VERBOSE, console_for
-from scenemosaic.places import Place
+from flows.options.place import job_options, store_options
+from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
+from scenemosaic.places import Place, StorePlace
 
 
 @click.command(short_help="Check a job for gaps and assemble its mosaic.")
@@ -31,3 +31,25 @@ def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
     from flows import cli_jobs
 
     return cli_jobs.status(job_id, place, console_for(as_json, verbose))
+
+
+@click.command(short_help="List the jobs of a root, the newest first.")
+@store_options
+@click.option(
+    "--manifest",
+    metavar="URL",
+    expose_value=False,
+    help="As other commands take it: no manifest is asked.",
+)
+@click.option("--limit", type=POSITIVE, default=50, show_default=True, help="So many at most.")
+@VERBOSE
+@JSON
+def jobs(store: StorePlace, limit: int, verbose: bool, as_json: bool) -> int:
+    """List the jobs of a root, the newest first, from the plans in its store.
+
+    A line has the ID, when the plan was written, whether a mosaic is published, and what the
+    plan says: title, item or source, size, windows, time. A damaged plan is a line, too.
+    """
+    from flows import cli_jobs
+
+    return cli_jobs.jobs(store, limit, console_for(as_json, verbose))

@@ -16,10 +16,8 @@ from flows.options.running import JSON, VERBOSE, console_for, engine_options
 @engine_options
 @click.option(
     "--to",
-    default="s3://bucket/prefix",
-    show_default=True,
     metavar="ROOT",
-    help="The root, which is not asked.",
+    help="The root, which is not asked.  [default: s3://bucket/prefix, a placeholder]",
 )
 @MANIFEST
 @click.option(
@@ -45,9 +43,15 @@ def plan(**given: Any) -> int:
 
     names = {field.name for field in fields(PlanOptions)}
     options = PlanOptions(**{name: value for name, value in given.items() if name in names})
-    place = place_at(given["to"], given["manifest"])
+    to, manifest = given["to"], given["manifest"]
     asked = cli_plan.Asked(
-        given["sources"], place, options, given["explain"], given["ratio"], given["price"]
+        given["sources"],
+        place_at(to or cli_plan.PLACEHOLDER, manifest),
+        options,
+        given["explain"],
+        given["ratio"],
+        given["price"],
+        () if to else ("root",) if manifest else ("root", "manifest"),
     )
     console = console_for(given["as_json"], given["verbose"])
     return cli_plan.plan(asked, given["limits"], console)

@@ -15,7 +15,11 @@ from flows.options.running import JSON, STRICT, VERBOSE, console_for, engine_opt
 @place_options
 @whole_job("reuse")
 @recipe_options
-@click.option("--datetime", metavar="TIME", help="When the scene was taken: 2024-05-01T10:20:30Z.")
+@click.option(
+    "--datetime",
+    metavar="TIME",
+    help="When the scene was taken: 2024-05-01T10:20:30Z, or a day (its noon, UTC).",
+)
 @click.option("--asset", metavar="NAME", help="Of a STAC item: the asset that is the scene.")
 @click.option("--title", metavar="TEXT", help="What people call the mosaic.")
 @click.option(

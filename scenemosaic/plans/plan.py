@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from typing import Final, Literal
 
 from scenemosaic.canonical import Fields, decode, encode, without
@@ -150,13 +150,24 @@ def load_plan(data: bytes, job_id: str) -> Plan:
 
 
 def utc_datetime(text: str) -> str:
-    """RFC 3339 in UTC (``2024-05-01T10:20:30Z``) of an ISO 8601 date or time; no zone means UTC."""
+    """RFC 3339 in UTC (``2024-05-01T10:20:30Z``) of an ISO 8601 date or time; no zone means UTC.
+
+    A day alone is its noon, whoever says it: the same day is the same job.
+    """
     try:
-        moment = datetime.fromisoformat(text)
+        moment = _noon(text) or datetime.fromisoformat(text)
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InputError(f"not a date or time such as 2024-05-01T10:20:30Z: {text!r}") from error
     return moment.isoformat().replace("+00:00", "Z")
+
+
+def _noon(text: str) -> datetime | None:
+    """Noon of a day; None where ``text`` is something else."""
+    try:
+        return datetime.combine(date.fromisoformat(text), time(12))
+    except ValueError:
+        return None
 
 
 def check_collection(text: str) -> str:

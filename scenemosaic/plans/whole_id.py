@@ -12,13 +12,13 @@ from scenemosaic.places import StorePlace
 from scenemosaic.plans.stored_plan import no_such_job
 from scenemosaic.stores import open_store
 
-_DIGITS: Final = re.compile(r"[0-9a-f]+")
+_DIGITS: Final = re.compile(r"[0-9a-fA-F]+")
 _WHOLE: Final = 32
 _NAMED: Final = 5
 
 
 def whole_job_id(given: str, place: StorePlace) -> str:
-    """The 32 digits of the one job whose ID is, or begins with, ``given``.
+    """The 32 digits of the one job whose ID is, or begins with, ``given``, in whatever case.
 
     A whole ID is not looked up; a beginning costs one listing. Raises InputError where
     ``given`` is neither, or begins the ID of no job under the root, or of several; StoreError.
@@ -28,6 +28,7 @@ def whole_job_id(given: str, place: StorePlace) -> str:
             f"a job ID is 32 hex digits (0-9, a-f), or its first {keys.LEAST_DIGITS} and more of "
             f"them, not {given!r:.80}"
         )
+    given = given.lower()
     if len(given) == _WHOLE:
         return given
     with closing(open_store(place.root, place.access)) as store:
@@ -49,5 +50,5 @@ def _ambiguous(given: str, place: StorePlace, found: Sequence[str]) -> InputErro
     more = ", and there are more" if len(found) > _NAMED else ""
     return InputError(
         f"{given} begins several jobs' IDs under {place.root}: {', '.join(found[:_NAMED])}{more}; "
-        "give more digits"
+        "give more digits (scenemosaic jobs lists them)"
     )

@@ -36,6 +36,7 @@ REACH_PX: Final[Mapping[str, int]] = {
 RESAMPLINGS: Final = (*LOCAL, *REACH_PX)
 CATEGORICAL: Final = ("nearest", "mode")
 EFFORTS: Final = ("fast", "balanced", "small")
+EFFORT_CODECS: Final = ("deflate", "zstd")
 LEVELS: Final[Mapping[str, range | None]] = {
     "deflate": range(1, 13),
     "zstd": range(1, 23),
@@ -175,7 +176,7 @@ def check_effort(effort: str, compress: str, level: int | None) -> None:
     check_choice("effort", effort, EFFORTS)
     if effort == "balanced":
         return
-    if compress not in ("deflate", "zstd"):
+    if compress not in EFFORT_CODECS:
         raise InputError(f"{compress} knows no effort, and {effort!r} was given: leave it out")
     if level is not None:
         raise InputError(f"give a level or an effort, not both ({level} and {effort!r})")

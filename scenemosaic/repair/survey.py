@@ -12,6 +12,7 @@ from scenemosaic.verification.findings import DAMAGED, Finding, Kind
 from scenemosaic.verification.inspection import inspect_window
 from scenemosaic.verification.rows import row_of, window_number
 from scenemosaic.verification.verify import Progress, silent, verify
+from scenemosaic.words import counted, some
 
 _PUBLISHED: Final = ("mosaic", "item", "preview")
 
@@ -101,9 +102,17 @@ def _located_where_needed(spec: JobSpec, numbers: Sequence[int], sources: Sequen
     try:
         return located(spec, sources)
     except InputError as error:
-        if sources or isinstance(error, SourceChanged) or _needs_source(spec, numbers):
+        if sources or isinstance(error, SourceChanged):
             raise
+        if _needs_source(spec, numbers):
+            raise InputError(f"damaged: {_named(spec, numbers)}; {error}") from error
     return spec
+
+
+def _named(spec: JobSpec, numbers: Sequence[int]) -> str:
+    """How many windows, and the first names."""
+    tiling = spec.plan.recipe.tiling()
+    return f"{counted(len(numbers), 'window')} ({some([tiling.window(n).name for n in numbers])})"
 
 
 def _needs_source(spec: JobSpec, numbers: Sequence[int]) -> bool:

@@ -86,7 +86,7 @@ def _state(path: str) -> FileState:
         if stat.S_ISDIR(mode):
             raise InputError(
                 f"{path}: is a directory; give a raster file, or make a mosaic of each below it "
-                "with scenemosaic backfill --prefix"
+                "by a backfill of that prefix"
             )
         if not stat.S_ISREG(mode):
             raise InputError(f"{path}: is not a regular file")

@@ -4,7 +4,6 @@ import os
 import pickle
 import subprocess
 import sys
-from datetime import date
 from typing import Any
 
 import boto3
@@ -73,9 +72,9 @@ def test_every_field_is_described(block: type[Block]) -> None:
 
 def test_a_recipe_yields_the_options_of_a_plan() -> None:
     recipe = MosaicRecipe(compress="zstd", level=3, window=1024)
-    options = recipe.fields().options(date(2024, 5, 1))
+    options = recipe.fields().options("2024-05-01")
     assert (options.compress, options.level, options.window) == ("zstd", 3, 1024)
-    assert options.datetime == "2024-05-01T12:00:00Z"
+    assert options.datetime == "2024-05-01"
     assert MosaicRecipe().fields().options().window == "auto"
 
 

@@ -19,6 +19,9 @@ def test_a_whole_job_by_a_block(tmp_path: Path, capsys: pytest.CaptureFixture[st
     job_id = next((root / "jobs").iterdir()).name
     for command in ("status", "verify", "publish"):
         assert run([command, job_id, "--block", "by-name"]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert run(["jobs", "--block", "by-name"]) == 0
+    assert capsys.readouterr().out.startswith(f"{job_id}  ")
     assert run(["ledger", "show", "publish", "--block", "by-name"]) == 0
     assert (root / "mosaics" / "latest.json").is_file()
 

@@ -44,6 +44,29 @@ def test_dry_run_says_what_would_be_and_writes_nothing(scene: Path, tmp_path: Pa
     assert not root.exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "shown", "said"),
+    [
+        ([], ["root", "manifest"], "to       root and manifest above are placeholders: "),
+        (["--manifest", "dynamodb://own"], ["root"], "to       root above is a placeholder: "),
+        (["--to", "s3://bucket/prefix"], [], None),
+    ],
+)
+def test_a_plan_says_what_it_shows_in_place_of_a_root(
+    given: list[str],
+    shown: list[str],
+    said: str | None,
+    scene: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["plan", str(scene), *SIZES, *given]
+    assert run([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["placeholders"] == shown
+    assert run(command) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "placeholder" in line]
+    assert [line.startswith(said or "?") for line in lines] == ([True] if said else [])
+
+
 def test_a_dry_run_has_its_warnings_in_its_object(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

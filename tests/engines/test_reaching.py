@@ -12,10 +12,10 @@ from blocks.mosaic_recipe import RecipeFields
 from flows import cli
 from flows.backfill import backfill_scenes
 from flows.engines import Engine, EngineName
-from flows.parameters import SceneSelection
 from flows.process import process_scene
 from flows.reaching import NobodyAnswers, check_answers
 from flows.repair import repair_scene
+from flows.scene_selection import SceneSelection
 from scenemosaic import job
 from tests.flows.scenes import BLOCK, WINDOW
 from tests.flows.serving import objects

@@ -24,17 +24,25 @@ def refused(state: "State[Any]") -> str:
     [
         ({}, "sources"),
         ({"sources": []}, "sources: List should have at least 1 item"),
-        ({"sources": ["a.tif"]}, "either a root or the name of a Scene Store block"),
-        ({"sources": ["a.tif"], "to": "r", "store": "s"}, "and not both"),
-        ({"sources": ["a.tif"], "to": "r", "workers": 0}, "workers: Input should be greater"),
-        ({"sources": ["a.tif"], "to": "r", "recipe": {"compress": "rar"}}, "recipe.compress"),
+        ({"sources": ["a.tif"]}, "nothing says where outputs go: give to (a root), or store"),
+        ({"sources": ["a.tif"], "to": "/r", "store": "s"}, "give to (a root) or store"),
+        ({"sources": ["a.tif"], "to": "r"}, "to: a flow takes a whole path or a URI"),
+        ({"sources": ["a.tif"], "to": "/r", "workers": 0}, "workers: Input should be greater"),
+        ({"sources": ["a.tif"], "to": "/r", "recipe": {"compress": "rar"}}, "recipe.compress"),
         (
-            {"sources": ["a.tif"], "to": "r", "recipe": {"compress": "lzw", "level": 3}},
+            {"sources": ["a.tif"], "to": "/r", "recipe": {"compress": "lzw", "level": 3}},
             "recipe: lzw has no level: level 3 does not fit",
         ),
-        ({"sources": ["a.tif"], "to": "r", "recipe": {}, "recipe_block": "b"}, "and not both"),
-        ({"sources": ["a.tif"], "to": "r", "taken": "yesterday"}, "taken: Input should be a valid"),
-        ({"sources": ["a.tif"], "to": "r", "colour": "red"}, "colour"),
+        ({"sources": ["a.tif"], "to": "/r", "recipe": {}, "recipe_block": "b"}, "and not both"),
+        (
+            {"sources": ["a.tif"], "to": "/r", "taken": "yesterday"},
+            "taken: not a date or time such as",
+        ),
+        (
+            {"sources": ["a.tif"], "to": "/r", "recipe": {"level": 6, "effort": "small"}},
+            "recipe: give a level or an effort, not both",
+        ),
+        ({"sources": ["a.tif"], "to": "/r", "colour": "red"}, "colour"),
     ],
 )
 def test_process_scene(given: dict[str, Any], said: str) -> None:
@@ -55,11 +63,11 @@ def test_process_scene(given: dict[str, Any], said: str) -> None:
     ],
 )
 def test_a_selection_of_scenes(given: dict[str, Any], said: str) -> None:
-    assert said in refused(backfill_scenes.fn(scenes=given, to="r"))
+    assert said in refused(backfill_scenes.fn(scenes=given, to="/r"))
 
 
 def test_every_fault_is_named_at_once() -> None:
-    text = refused(backfill_scenes.fn(scenes={"scenes": ["a"]}, to="r", at_once=70, mode="new"))
+    text = refused(backfill_scenes.fn(scenes={"scenes": ["a"]}, to="/r", at_once=70, mode="new"))
     assert "at_once: " in text
     assert "mode: Input should be 'missing' or 'again'" in text
 
@@ -73,7 +81,7 @@ def test_a_password_is_refused_and_not_repeated() -> None:
 
 
 def test_what_was_given_is_not_repeated() -> None:
-    text = refused(process_scene.fn(sources=["a.tif"], to="r", workers="hunter2"))
+    text = refused(process_scene.fn(sources=["a.tif"], to="/r", workers="hunter2"))
     assert text.startswith("workers: ")
     assert "hunter2" not in text
 
@@ -81,8 +89,8 @@ def test_what_was_given_is_not_repeated() -> None:
 def test_a_job_is_named_by_its_whole_id() -> None:
     said = "a flow takes a job's whole ID, all 32 hex digits"
     for given in (JOB[:12], JOB + "\n"):
-        assert f"job_id: {said}" in refused(verify_scene.fn(job_id=given, to="r"))
-        assert f"reuse: {said}" in refused(process_scene.fn(sources=["a"], to="r", reuse=given))
+        assert f"job_id: {said}" in refused(verify_scene.fn(job_id=given, to="/r"))
+        assert f"reuse: {said}" in refused(process_scene.fn(sources=["a"], to="/r", reuse=given))
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:

@@ -52,8 +52,7 @@ def listed(entry: Entry) -> dict[str, Any]:
             if one.every is None
             else {"interval": one.every / timedelta(seconds=1)}
         )
-        more = {"slug": one.slug, "active": False, "parameters": dict(one.parameters)}
-        schedules.append(when | more)
+        schedules.append(when | {"slug": one.slug, "active": False})
     return value | ({"schedules": schedules} if schedules else {})
 
 

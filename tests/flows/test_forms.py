@@ -1,20 +1,26 @@
 """The forms of Prefect's UI: every field described, bounded, and of a kind that can be typed."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from prefect.utilities.schema_tools.validation import ValidationError, validate
+from pydantic import TypeAdapter
 
+from blocks.mosaic_recipe import RecipeFields
 from flows.backfill import backfill_scenes
 from flows.deployment_table import TABLE, Entry
+from flows.form_schema import schema_of
+from flows.scene_selection import SceneSelection
 from flows.serving import flow_of
 
 ENTRIES = [pytest.param(entry, id=entry.entrypoint) for entry in TABLE]
 
 
 def parameters(entry: Entry) -> dict[str, Any]:
-    return flow_of(entry).parameters.model_dump()
+    """The schema as the server has it."""
+    return {"definitions": {}} | schema_of(flow_of(entry)).model_dump(exclude_unset=True)
 
 
 def fields(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -48,6 +54,7 @@ def test_a_group_is_called_as_people_call_it(entry: Entry) -> None:
 
 
 SCENES = {"scenes": ["/a.tif"]}
+PLACE = {"to": "/r"}
 
 
 @pytest.mark.parametrize(
@@ -68,9 +75,9 @@ def test_the_server_names_the_field(given: dict[str, Any], said: str) -> None:
     """As Prefect's server checks what a form sends, and so does the flow."""
     (entry,) = [one for one in TABLE if "backfill" in one.entrypoint]
     with pytest.raises(ValidationError) as caught:
-        validate({"scenes": SCENES, **given}, parameters(entry), raise_on_error=True)
+        validate({"scenes": SCENES, **PLACE, **given}, parameters(entry), raise_on_error=True)
     assert said in str(caught.value)
-    state = backfill_scenes.fn(**{"scenes": SCENES, **given})
+    state = backfill_scenes.fn(**{"scenes": SCENES, **PLACE, **given})
     assert state.name == "BadInput"
     assert "secret@" not in str(state.message)
 
@@ -81,14 +88,76 @@ def test_the_server_names_the_field(given: dict[str, Any], said: str) -> None:
         {"recipe": {}},
         {"recipe": {"window": None, "level": 6}},
         {"scenes": {"scenes": ["s3://b/a?b@c.tif", "https://h/a@b.tif", "/a?b@c"]}},
-        {"to": None, "manifest": None, "scenes": {"prefix": "/a", "stac": None}},
+        {"to": None, "store": "s", "manifest": None, "scenes": {"prefix": "/a", "stac": None}},
         {"manifest": "postgresql+psycopg://me@h/x?sslmode=require"},
         {"manifest": "sqlite:////data/m.db?timeout=60"},
     ],
 )
 def test_the_server_takes_what_fits(given: dict[str, Any]) -> None:
     (entry,) = [one for one in TABLE if "backfill" in one.entrypoint]
-    validate({"scenes": SCENES, **given}, parameters(entry), raise_on_error=True)
+    validate({"scenes": SCENES, **PLACE, **given}, parameters(entry), raise_on_error=True)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_no_other_parameter_is_taken(entry: Entry) -> None:
+    schema = parameters(entry)
+    found = validate({"nonsense": 99}, schema | {"required": []})
+    assert any("('nonsense' was unexpected)" in one.message for one in found)
+    assert not validate(dict(entry.parameters), schema, ignore_required=True)
+    if entry.timetables:
+        validate(dict(entry.parameters), schema, raise_on_error=True)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({}, "$"),
+        ({"store": None}, "$"),
+        ({"to": None}, "$.to"),
+        ({"to": "/r", "store": "s"}, "$.to"),
+        ({"to": "pout"}, "$.to"),
+        ({"to": "./r"}, "$.to"),
+    ],
+)
+def test_a_place_is_a_whole_root_or_a_store(
+    entry: Entry, given: dict[str, Any], place: str
+) -> None:
+    schema = parameters(entry) | {"required": []}
+    assert [one.json_path for one in validate(given, schema)] == [place]
+    for fits in ({"store": "s"}, {"to": "/r"}, {"to": "s3://b/p", "store": None}):
+        assert validate(fits, schema) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"recipe": {"level": 12}}, None),
+        ({"recipe": {"level": 13}}, "$.recipe.level"),
+        ({"recipe": {"compress": "zstd", "level": 22}}, None),
+        ({"recipe": {"compress": "zstd", "level": 23}}, "$.recipe.level"),
+        ({"recipe": {"compress": "webp", "level": 100, "effort": "balanced"}}, None),
+        ({"recipe": {"compress": "lzw", "level": 1}}, "$.recipe.level"),
+        ({"recipe": {"compress": "lzw", "level": None}}, None),
+        ({"recipe": {"level": None, "effort": "small"}}, None),
+        ({"recipe": {"level": 6, "effort": "small"}}, "$.recipe.effort"),
+        ({"recipe": {"compress": "jpeg", "effort": "fast"}}, "$.recipe.effort"),
+        ({"scenes": {}}, "$.scenes"),
+        ({"scenes": {"scenes": [], "prefix": None}}, "$.scenes.scenes"),
+        ({"scenes": {"scenes": ["/a"], "prefix": "/b"}}, "$.scenes.scenes"),
+        ({"scenes": {"scenes": ["/a"], "stac": "/b.json"}}, "$.scenes.scenes"),
+        ({"scenes": {"prefix": "/b", "stac": "/b.json"}}, "$.scenes.stac"),
+        ({"scenes": {"scenes": [], "stac": "/b.json"}}, None),
+    ],
+)
+def test_what_fields_are_together(given: dict[str, Any], wrong: str | None) -> None:
+    """The schema refuses what the flow does, and no more."""
+    (entry,) = [one for one in TABLE if "backfill" in one.entrypoint]
+    found = validate({"scenes": SCENES, **PLACE, **given}, parameters(entry))
+    assert [one.json_path for one in found] == ([] if wrong is None else [wrong])
+    named = TypeAdapter(RecipeFields if "recipe" in given else SceneSelection)
+    with nullcontext() if wrong is None else pytest.raises(ValueError):  # noqa: PT011
+        named.validate_python(next(iter(given.values())))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

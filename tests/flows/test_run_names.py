@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from flows import run_names
-from flows.parameters import SceneSelection
+from flows.scene_selection import SceneSelection
 
 
 @pytest.mark.parametrize(

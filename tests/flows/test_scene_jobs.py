@@ -9,9 +9,9 @@ import rasterio
 
 from flows.item_fields import ItemFields
 from flows.launch import Launch, Where
-from flows.parameters import SceneSelection
 from flows.process import process_scene
 from flows.scene_jobs import plan_found
+from flows.scene_selection import SceneSelection
 from scenemosaic.discovery.stac import Search, search
 from scenemosaic.errors import InputError
 from scenemosaic.job import plan_at

@@ -203,7 +203,11 @@ def _by_deployments(said: Said, folder: Path, root: Path, web: str, scene: Path)
     stac = {"stac": _items(folder, web, web)}
     more = [
         start(url, "backfill_scenes", {"scenes": stac, "to": str(root), "recipe": recipe}),
-        start(url, "ingest_new_scenes", {"name": "n", "scenes": stac, "to": str(root)}),
+        start(
+            url,
+            "ingest_new_scenes",
+            {"name": "n", "scenes": stac, "to": str(root), "store": None},
+        ),
     ]
     states = {name: ended(url, run)["state_name"] for name, run in begun.items()}
     for run in more:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows import ending
-from flows.deployment_table import TABLE
+from flows.deployment_table import STORE, TABLE
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
 from tests.flows.serving import (
@@ -23,6 +23,7 @@ from tests.flows.serving import (
 from tests.recovery.gate import until
 
 pytestmark = pytest.mark.slow
+MINE = {"queue": "https://sqs.eu-north-1.amazonaws.com/1/mine", "store": "mine"}
 
 
 def deployments(url: str) -> dict[str, dict[str, Any]]:
@@ -74,13 +75,21 @@ def test_a_backfill_twice(tmp_path: Path, served_server: str) -> None:
         assert len(list(root.glob(keys.mosaic_key("*")))) == len(scenes)
         again = ended(url, start(url, "backfill_scenes", given))
         assert (again["state_name"], again["state_type"]) == ("AlreadyMosaicked", "COMPLETED")
-        refused = ended(url, start(url, "backfill_scenes", given | {"store": "too"}))
+        refused = ended(url, start(url, "backfill_scenes", given | {"recipe_block": "too"}))
         assert (refused["state_name"], refused["state_type"]) == ("BadInput", "FAILED")
-        with pytest.raises(urllib.error.HTTPError) as caught:
-            start(url, "backfill_scenes", given | {"recipe": {"window": 3}})
-        assert caught.value.code == 409
-        assert "recipe.window" in caught.value.read().decode()
+        for wrong, named in (
+            ({"recipe": {"window": 3}}, "recipe.window"),
+            ({"nonsense": 99}, "nonsense"),
+            ({"store": "too"}, "'to'"),
+        ):
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                start(url, "backfill_scenes", given | wrong)
+            assert caught.value.code == 409
+            assert named in caught.value.read().decode()
         _turn_on(url)
+        until("runs of what was turned on", lambda: any(_scheduled(url, "watch_ledger")))
+        assert _scheduled(url, "watch_ledger") == [{"store": STORE}], "Prefect emptied its own"
+        _set(url, "ingest_events", MINE)
 
     assert objects(root) == before, "the second one wrote nothing"
     runs = [run for run in flow_runs(url, root) if "sources" in run["parameters"]]
@@ -99,6 +108,7 @@ def test_a_backfill_twice(tmp_path: Path, served_server: str) -> None:
         assert set(said["automations"].values()) == {"as it should be"}
         (kept,) = deployments(url)["watch_ledger"]["schedules"]
         assert kept["active"], "what a person turned on stays on"
+        assert deployments(url)["ingest_events"]["parameters"] == MINE, "and what they set"
         left = _in_hand(url, tmp_path)
     run = ended(url, left)
     assert (run["state_name"], run["state"]["message"]) == ("Cancelled", ending.WHY)
@@ -121,6 +131,18 @@ def _turn_on(url: str) -> None:
     request(
         url, f"deployments/{watch['id']}/schedules/{schedule['id']}", {"active": True}, "PATCH"
     )  # fmt: skip
+
+
+def _scheduled(url: str, flow: str) -> list[dict[str, Any]]:
+    """The different parameters of a deployment's runs that its schedule made."""
+    of_it = {"deployments": {"id": {"any_": [deployments(url)[flow]["id"]]}}}
+    runs = api(url, "flow_runs/filter", of_it)
+    found = [run["parameters"] for run in runs if run["auto_scheduled"]]
+    return [one for number, one in enumerate(found) if one not in found[:number]]
+
+
+def _set(url: str, flow: str, parameters: dict[str, str]) -> None:
+    request(url, f"deployments/{deployments(url)[flow]['id']}", {"parameters": parameters}, "PATCH")
 
 
 def test_automations_are_made_once(tmp_path: Path, served_server: str) -> None:

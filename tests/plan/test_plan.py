@@ -272,7 +272,8 @@ def test_a_tile_fits_in_one_request() -> None:
 
 
 def test_times_are_utc() -> None:
-    assert utc_datetime("2024-05-01") == "2024-05-01T00:00:00Z"
+    assert utc_datetime("2024-05-01") == "2024-05-01T12:00:00Z", "of a day, noon"
+    assert utc_datetime("2024-05-01T00:00") == "2024-05-01T00:00:00Z"
     assert utc_datetime("2024-05-01T12:00:00+02:00") == "2024-05-01T10:00:00Z"
     assert utc_datetime("2024-05-01T12:00:00.5Z") == "2024-05-01T12:00:00.500000Z"
     with pytest.raises(InputError):

@@ -563,7 +563,7 @@ def test_times(tmp_path: Path) -> None:
     acquired = ("2020-01-01T10:00:00Z", "tag:ACQUISITION_DATETIME")
     assert time(ACQUISITION_DATETIME="2020-01-01T12:00:00+02:00") == acquired
     asked = replace(AUTO, datetime="2021-01-01")
-    assert time(asked) == ("2021-01-01T00:00:00Z", "option")
+    assert time(asked) == ("2021-01-01T12:00:00Z", "option")
 
 
 def test_colour_interpretation_without_alpha_name(tmp_path: Path) -> None:

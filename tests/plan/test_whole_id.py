@@ -32,6 +32,7 @@ def keep(root: Path, key: str) -> None:
 def test_a_beginning_is_made_whole(place: StorePlace, digits: int) -> None:
     assert whole_job_id(ONE[:digits], place) == ONE
     assert whole_job_id(OTHER[:digits], place) == OTHER
+    assert whole_job_id(ONE[:digits].upper(), place) == ONE
 
 
 def test_only_plans_are_jobs(place: StorePlace, tmp_path: Path) -> None:
@@ -44,7 +45,8 @@ def test_only_plans_are_jobs(place: StorePlace, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["", "abcde", "ABCDEF", "ghijkl", "abcdef\n", "abcdef/", "jobs/abcdef", ONE + "0"]
+    "given",
+    ["", "abcde", "ABCDE", "GHIJKL", "ghijkl", "abcdef\n", "abcdef/", "jobs/abcdef", ONE + "0"],
 )
 def test_what_is_none(place: StorePlace, given: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -75,7 +77,7 @@ def test_of_several_jobs(tmp_path: Path, jobs: int) -> None:
     more = ", and there are more" if jobs > 5 else ""
     assert str(caught.value) == (
         f"abcdef begins several jobs' IDs under {tmp_path.as_uri()}: {', '.join(same[:5])}{more}; "
-        "give more digits"
+        "give more digits (scenemosaic jobs lists them)"
     )
 
 

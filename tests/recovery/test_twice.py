@@ -51,7 +51,7 @@ def test_a_backfill_beside_live_ingest(
         "manifest": place.manifest,
         "recipe": {"window": WINDOW, "block_size": BLOCK},
     }
-    named = given | {"name": "nightly"}
+    named = given | {"name": "nightly", "store": None}
     backfill = start(prefect_server, "backfill-scenes/default", given)
     ingest = start(prefect_server, "ingest-new-scenes/default", named)
 

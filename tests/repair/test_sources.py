@@ -59,6 +59,7 @@ def test_a_local_files_place_is_asked_for(local_job: Made) -> None:
     with pytest.raises(InputError, match="say with --source where it lies") as caught:
         local_job.repair(sources=[])
     assert caught.value.exit_code == 2
+    assert str(caught.value).startswith(f"damaged: 1 window ({NAME}); job {local_job.job_id} is of")
     assert local_job.records("replacing") == []
 
 

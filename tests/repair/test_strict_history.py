@@ -72,7 +72,7 @@ def test_the_flow_refuses_and_what_was_never_deleted_is_repaired(made: Made) -> 
     before = everything(made)
     state = run()
     assert (state.is_completed(), state.name) == (True, "KeyHasHistory")
-    assert "--strict-history" in str(state.message)
+    assert "strict_history" in str(state.message)
     assert state.result(raise_on_failure=False).exit_code == 4
     assert everything(made) == before
     made.damage(made.tile_key(DAMAGED))

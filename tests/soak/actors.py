@@ -20,7 +20,7 @@ ALONE, AGAIN = 0.35, 0.2
 
 def ingest(place: Place, chance: float) -> Mapping[str, Any]:
     """The schedule of the place, as its timetable would start it."""
-    return {"name": f"soak-{place.name}", **_many(place, chance)}
+    return {"name": f"soak-{place.name}", "store": None, **_many(place, chance)}
 
 
 def backfill(place: Place, chance: float, attempt: int) -> Mapping[str, Any]:

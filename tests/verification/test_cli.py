@@ -102,7 +102,7 @@ def test_a_flipped_run_of_bytes_is_one_line(local_damage: Damage) -> None:
     local_damage.put_foreign(key, data)
     _, line, _, result = _text(local_damage)
     assert line.split()[:2] == [NAME, "checksum"]
-    assert line.endswith("; and so etag, blocks, foreign-object")
+    assert line.endswith("; also: etag, blocks, foreign-object")
     assert "9 of 9 windows checked: 4 findings (blocks, checksum, etag, foreign-object)" in result
 
 
