@@ -17,7 +17,7 @@ from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.places import ManifestPlace, Place, StorePlace
 from scenemosaic.plans.plan import Plan
-from scenemosaic.stores import open_store, shared_store
+from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
 
 
@@ -112,21 +112,19 @@ def open_session(spec: JobSpec) -> Session:
 
     ``SCENEMOSAIC_CLAIM_LEASE_S`` sets for how long a claim's holder may be silent.
     """
-    return _open(spec.place)
+    return open_place(spec.place)
 
 
 @functools.lru_cache(maxsize=8)
-def _open(place: Place) -> Session:
-    store = shared_store(place.store.root, place.store.access)
-    return _session(place, store, settings_from(os.environ))
+def open_place(place: Place) -> Session:
+    """The session of all jobs at a place, never closed."""
+    return session_at(place, settings_from(os.environ))
 
 
 def session_at(place: Place, claiming: ClaimSettings | None = None) -> Session:
     """A session of its own for a place, whose store and manifest the caller closes."""
-    store = open_store(place.store.root, place.store.access)
-    return _session(place, store, claiming or ClaimSettings())
-
-
-def _session(place: Place, store: Store, claiming: ClaimSettings) -> Session:
-    manifest = open_manifest(place.manifest.url, place.manifest.access)
-    return Session(store, manifest, claiming=claiming)
+    return Session(
+        open_store(place.store.root, place.store.access),
+        open_manifest(place.manifest.url, place.manifest.access),
+        claiming=claiming or ClaimSettings(),
+    )

@@ -6,12 +6,12 @@ from scenemosaic.errors import InputError
 from scenemosaic.places import Place, StorePlace
 from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, load_plan
 from scenemosaic.roots import is_there, parse_root
-from scenemosaic.stores import shared_store
+from scenemosaic.session import open_place
 
 
 def read_plan(place: Place, job_id: str) -> Plan:
     """The plan of ``job_id``. Raises InputError where there is none, or it is damaged."""
-    store = shared_store(place.store.root, place.store.access)
+    store = open_place(place).store
     key, policy, effects = keys.plan_key(keys.check_job_id(job_id)), RetryPolicy(), system_effects()
     info = retrying(lambda: store.head(key), policy, effects)
     if info is None:

@@ -1,7 +1,5 @@
 """Stores: where objects are written, each exactly once, by condition."""
 
-from functools import lru_cache
-
 from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.errors import InputError
 from scenemosaic.roots import Root, parse_root
@@ -26,12 +24,6 @@ def open_store(root: str, access: Access = ENVIRONMENT) -> Store:
     if parsed.scheme == "gs":
         return _gcs(parsed, access)
     return _azure(parsed, access)
-
-
-@lru_cache(maxsize=8)
-def shared_store(root: str, access: Access) -> Store:
-    """The same, one for this process and all of its threads, which is never closed."""
-    return open_store(root, access)
 
 
 def _gcs(root: Root, access: Access) -> Store:
