@@ -56,8 +56,8 @@ def smallest(sample: Sample) -> Compressor:
 
 
 def unless_asked(sample: Sample, level: int | None) -> Compressor:
-    """ISA-L where no level is asked for: for what is too little of a file to be worth a look."""
-    return isal if level is None else chosen(sample, level)
+    """ISA-L, or libdeflate at the level: for what is too little of a file to be worth a look."""
+    return isal if level is None else libdeflate(level)
 
 
 def _cheaper(level: int | None) -> tuple[Compressor, ...]:

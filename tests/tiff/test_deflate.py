@@ -121,4 +121,5 @@ def test_a_tile_keeps_its_first_choice() -> None:
     assert choice(_smooth, None) is deflate.isal
     assert deflate.chosen(_smooth) is not deflate.isal
     assert deflate.unless_asked(_smooth, None) is deflate.isal
-    assert deflate.unless_asked(_smooth, 9) is not deflate.isal
+    asked = deflate.unless_asked(_noise, 9)(_noise())
+    assert asked == deflate.libdeflate(9)(_noise())
