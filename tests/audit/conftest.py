@@ -31,7 +31,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
         manifest = open_manifest("sqlite://")
         manifest.ensure()
         made = Session(store, manifest, RetryPolicy(attempts=4), FakeTime().effects())
-        monkeypatch.setattr(session, "_open", mock.Mock(return_value=made))
+        monkeypatch.setattr(session, "open_place", mock.Mock(return_value=made))
         return made
 
     return on

@@ -212,7 +212,7 @@ def test_a_finished_job_is_left_alone(store: Store, opened: Opened) -> None:
     watched = Wrapper(store)
     made = session.open_session(SPEC)
     opened_again = Session(watched, made.manifest, made.policy, made.effects)
-    with mock.patch.object(session, "_open", return_value=opened_again):
+    with mock.patch.object(session, "open_place", return_value=opened_again):
         found = job.finished(SPEC)
     assert found is not None
     assert watched.writes == 0

@@ -39,7 +39,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[Store], Session]:
         manifest = open_manifest("sqlite://")
         manifest.ensure()
         made = Session(store, manifest, POLICY, FakeTime().effects())
-        monkeypatch.setattr(session, "_open", lambda place: made)
+        monkeypatch.setattr(session, "open_place", lambda place: made)
         return made
 
     return opened

@@ -115,7 +115,7 @@ def gated(gate: Gate) -> Iterator[None]:
         time = FakeTime()
         return Session(store, rows, RetryPolicy(), time.effects())  # type: ignore[arg-type]
 
-    with mock.patch.object(session, "_open", opened):
+    with mock.patch.object(session, "open_place", opened):
         yield
 
 

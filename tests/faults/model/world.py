@@ -98,7 +98,7 @@ class World:
 
     def __enter__(self) -> "World":
         patch = self._patches.enter_context
-        patch(mock.patch.object(session, "_open", self._open))
+        patch(mock.patch.object(session, "open_place", self._open))
         patch(mock.patch.object(windows, "make_tile", self._make_tile))
         patch(small_parts())
         memory = mock.Mock(knows=self.sound.__contains__, remember=self.sound.add)
