@@ -29,7 +29,7 @@ class AtHand:
         """``fetch``, which reads such a tile's runs by one request, and keeps them."""
 
         def once(segment: Segment) -> bytes:
-            if not isinstance(segment, CopyRun) or segment.key not in self.ends:
+            if not isinstance(segment, CopyRun) or not self._has(segment):
                 return fetch(segment)
             if self._part(segment) is None:
                 whole = replace(segment, size_bytes=self.ends[segment.key] - segment.offset)
@@ -51,6 +51,10 @@ class AtHand:
                 return replace(piece, source=replace(run, data=part))
             case _:
                 return piece
+
+    def _has(self, run: CopyRun) -> bool:
+        """Whether a run is among those that are kept: the preview may ask for a longer one."""
+        return run.offset + run.size_bytes <= self.ends.get(run.key, 0)
 
     def _part(self, run: CopyRun) -> memoryview | None:
         if run.key not in self._kept:

@@ -72,6 +72,25 @@ def test_a_tile_that_no_store_copies_is_read_once(resampling: str) -> None:
     assert len(asked) == len(job.tiles)
 
 
+@pytest.mark.parametrize("least", [0, 3000, 20_000, ALL])
+def test_a_preview_of_a_longer_run_is_drawn_all_the_same(least: int) -> None:
+    """It is of level 0 here, which a store may copy by itself though it copies none above."""
+    job = job_of(300, 4)
+    tiles = tiles_in_order(job.plan, job.rows)
+    asked: list[int] = []
+
+    def get(key: str, offset: int, size_bytes: int, etag: str) -> bytes:
+        asked.append(size_bytes)
+        return job.get(key, offset, size_bytes, etag)
+
+    pictures = []
+    for how in (Copying(least), Copying()):
+        with assembled(tiles, job.plan.recipe, get, copying=how) as made:
+            pictures.append(made.preview())
+    assert pictures[0] == pictures[1]
+    assert min(asked) > 0
+
+
 def test_a_store_that_copies_everything_is_not_read_further() -> None:
     assert brought(segments_of(job_of(300, 4), 0)) == []
 
