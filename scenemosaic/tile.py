@@ -29,7 +29,8 @@ _ROOM_BYTES = 48 << 10
 class EncodedTile:
     """A tile's bytes with what its manifest row says of them, level 0 first.
 
-    ``row_crcs``: the CRC-32 of each block row of each level.
+    ``row_crcs``: the CRC-32 of each block row of each level. ``deflaters`` made its blocks, where
+    these are deflate (:mod:`scenemosaic.tiff.deflate`).
     """
 
     data: bytes
@@ -38,6 +39,7 @@ class EncodedTile:
     crc: tuple[int, ...]
     row_crcs: tuple[int, ...]
     header_bytes: int
+    deflaters: tuple[str, ...] = ()
 
     @property
     def blocks(self) -> bytes:
@@ -85,6 +87,7 @@ def encode_tile(
         tuple(run.crc for run in runs),
         tuple(crc for run in runs for crc in run.row_crcs),
         len(layout.header),
+        choice.names,
     )
 
 

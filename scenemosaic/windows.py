@@ -20,7 +20,7 @@ from scenemosaic.errors import SourceReadError
 from scenemosaic.grids.grid import Window
 from scenemosaic.machine import in_hand
 from scenemosaic.machine.memory import reuse_large_buffers
-from scenemosaic.machine.software import software_versions
+from scenemosaic.machine.software import tile_software
 from scenemosaic.manifests.port import Row
 from scenemosaic.plans.pin import Pin
 from scenemosaic.recipes.recipe import Recipe
@@ -188,5 +188,5 @@ def tile_row(
         revision=1,
         written_by=run.written_by,
         written_at=session.now(),
-        software=software_versions(),
+        software=tile_software(tile.deflaters),
     )

@@ -7,13 +7,16 @@ from scenemosaic.tiff import deflate
 from scenemosaic.tile import EncodedTile, encode_tile
 
 
-def _stored(sample: deflate.Sample, level: int | None) -> deflate.Compressor:
-    return deflate.libdeflate(0)
+class _Stored(deflate.FirstChoice):
+    def __call__(
+        self, sample: deflate.Sample, level: int | None, effort: str
+    ) -> deflate.Compressor:
+        return deflate.libdeflate(0)
 
 
 def encode_otherwise(
     pixels: Any, mask: Any, window: Any, recipe: Any, template: Any, *box: Any
 ) -> EncodedTile:
     """As :func:`encode_tile`, of a recipe in deflate; its blocks are not compressed."""
-    with mock.patch.object(deflate, "FirstChoice", return_value=_stored):
+    with mock.patch.object(deflate, "FirstChoice", _Stored):
         return encode_tile(pixels, mask, window, recipe, template, *box)

@@ -11,7 +11,7 @@ from typing import Final
 from scenemosaic import keys
 from scenemosaic.explain.mosaic_parts import Parts, mosaic_parts
 from scenemosaic.grids.grid import ceil_div
-from scenemosaic.machine.software import software_versions
+from scenemosaic.machine.software import tile_software
 from scenemosaic.manifests.packing import size_bytes
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.at_hand import KEPT_BYTES
@@ -39,6 +39,8 @@ _ROW_LOOKS: Final = 4
 # Is it finished; what is missing; the gap check; the rows of all tiles.
 _PASSES: Final = 4
 # Of rows: a run's UUID, an ETag in quotes, a version ID, a time of day, an SHA-256.
+# All that levels of one tile can choose between.
+_DEFLATERS = ("isa-l 3", "libdeflate 1", "libdeflate 12")
 _RUN, _ETAG, _VERSION, _TIME, _SHA256 = 36, 34, 32, 20, 64
 
 
@@ -131,6 +133,6 @@ def worst_row_bytes(plan: Plan, root_uri: str) -> int:
         revision=1,
         written_by="0" * _RUN,
         written_at="0" * _TIME,
-        software=software_versions(),
+        software=tile_software(_DEFLATERS if plan.recipe.compress == "deflate" else ()),
     )
     return size_bytes(row)

@@ -12,7 +12,7 @@ from typing import Final
 from isal import isal_zlib
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.machine.software import LOSSY_CODEC
+from scenemosaic.machine.software import DEFLATE, LOSSY_CODEC
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.recipes.recipe_rules import LOSSY
@@ -80,7 +80,8 @@ def _by_versions(
         # Rows share the mapping: most are found without being sorted.
         group = known.get(id(software))
         if group is None:
-            group = made.setdefault(tuple(sorted(software.items())), [])
+            versions = (item for item in software.items() if item[0] != DEFLATE)
+            group = made.setdefault(tuple(sorted(versions)), [])
             known[id(software)] = group
         group.append(tile)
     return made

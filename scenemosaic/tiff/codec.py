@@ -188,14 +188,6 @@ def zstd_level(level: int | None, effort: str) -> int:
     return _ZSTD_LEVELS[effort] if level is None else level
 
 
-def _deflater(
-    coding: BlockCoding, sample: deflate.Sample, choice: deflate.Choice
-) -> deflate.Compressor:
-    if coding.effort == "fast":
-        return deflate.isal
-    return deflate.smallest(sample) if coding.effort == "small" else choice(sample, coding.level)
-
-
 def _lerc(block: Any) -> Any:
     empty = bytearray(block.nbytes + _LERC_HEAD_BYTES + 2 * block.shape[-1])
     return imagecodecs.lerc_encode(block, level=0, version=_LERC_VERSION, planar=False, out=empty)
@@ -205,7 +197,7 @@ def _compressor(
     coding: BlockCoding, sample: deflate.Sample, choice: deflate.Choice
 ) -> Callable[[Pixels], bytes]:
     if coding.compress == "deflate":
-        return _deflater(coding, sample, choice)
+        return choice(sample, coding.level, coding.effort)
     # The stubs ask for bytes; any contiguous buffer is taken as it lies, without a copy.
     level = zstd_level(coding.level, coding.effort)
     encoders: dict[str, Callable[[Any], Any]] = {

@@ -12,6 +12,7 @@ makes the fewest bytes, libdeflate at its level 9 among them.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import imagecodecs
@@ -25,56 +26,77 @@ ISAL_LEVEL: Final = 3
 _WORTH: Final = 1.02
 _SURE: Final = 0.998
 
-Compressor = Callable[[Any], bytes]
 # Rows of blocks, one below the other, made only where they are looked at.
 Sample = Callable[[], Any]
-# By a sample and the level that was asked for.
-Choice = Callable[[Sample, int | None], Compressor]
+
+
+@dataclass(frozen=True, slots=True)
+class Compressor:
+    """Makes a block of DEFLATE of any contiguous buffer; ``name`` is what manifest rows call it."""
+
+    name: str
+    encode: Callable[[Any], Any]
+
+    def __call__(self, block: Any) -> bytes:
+        return bytes(self.encode(block))
+
+
+# By a sample, the level that was asked for, and the effort.
+Choice = Callable[[Sample, int | None, str], Compressor]
 
 
 def libdeflate(level: int) -> Compressor:
     """Blocks by libdeflate at ``level`` (1 to 12; 0 compresses nothing), as GDAL makes them."""
-    return lambda block: bytes(imagecodecs.deflate_encode(block, level))
+    return Compressor(f"libdeflate {level}", lambda block: imagecodecs.deflate_encode(block, level))
 
 
-def isal(block: Any) -> bytes:
-    """A block by ISA-L."""
-    return bytes(isal_zlib.compress(block, ISAL_LEVEL))
+ISAL: Final = Compressor(f"isa-l {ISAL_LEVEL}", lambda block: isal_zlib.compress(block, ISAL_LEVEL))
 
 
-def chosen(sample: Sample, level: int | None = None) -> Compressor:
+def chosen(sample: Sample, level: int | None = None, effort: str = "balanced") -> Compressor:
     """The compressor for pixels like ``sample``; nothing else decides."""
+    if effort == "fast":
+        return ISAL
+    if effort == "small":
+        return _smallest(sample())
     rows, wanted = sample(), libdeflate(LIBDEFLATE_LEVEL if level is None else level)
     most_bytes = len(wanted(rows)) * (_WORTH if level is None else _SURE)
     return next((one for one in _cheaper(level) if len(one(rows)) <= most_bytes), wanted)
 
 
-def smallest(sample: Sample) -> Compressor:
-    """The compressor that makes the fewest bytes of ``sample``; of equals the cheapest."""
-    rows = sample()
+def _smallest(rows: Any) -> Compressor:
+    """What makes the fewest bytes of ``rows``; of equals the cheapest."""
     return min((*_cheaper(SMALL_LEVEL), libdeflate(SMALL_LEVEL)), key=lambda one: len(one(rows)))
-
-
-def unless_asked(sample: Sample, level: int | None) -> Compressor:
-    """ISA-L, or libdeflate at the level: for what is too little of a file to be worth a look."""
-    return isal if level is None else libdeflate(level)
 
 
 def _cheaper(level: int | None) -> tuple[Compressor, ...]:
     """What takes less CPU than libdeflate at a level, the cheapest first."""
-    return (isal,) if level == 1 else (isal, libdeflate(1))
+    return (ISAL,) if level == 1 else (ISAL, libdeflate(1))
+
+
+def unless_asked(sample: Sample, level: int | None, effort: str) -> Compressor:
+    """ISA-L, or libdeflate at the level: for what is too little of a file to be worth a look."""
+    if effort != "balanced":
+        return chosen(sample, level, effort)
+    return ISAL if level is None else libdeflate(level)
 
 
 class FirstChoice:
     """A choice for all levels of one tile: what the first sample says holds for the others.
 
-    Where a level is asked for each has a sample of its own: smaller ones are smoother.
+    Where a level or another effort is asked for, each has a sample of its own: smaller ones are
+    smoother. ``names`` are those of the compressors that were chosen, each once.
     """
 
     def __init__(self) -> None:
-        self._compressor: Compressor | None = None
+        self._chosen: dict[str, Compressor] = {}
 
-    def __call__(self, sample: Sample, level: int | None) -> Compressor:
-        if self._compressor is None or level is not None:
-            self._compressor = chosen(sample, level)
-        return self._compressor
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._chosen)
+
+    def __call__(self, sample: Sample, level: int | None, effort: str) -> Compressor:
+        if self._chosen and level is None and effort == "balanced":
+            return next(iter(self._chosen.values()))
+        one = chosen(sample, level, effort)
+        return self._chosen.setdefault(one.name, one)

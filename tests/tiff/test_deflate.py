@@ -28,7 +28,7 @@ def _coding(level: int | None, effort: str = "balanced", compress: str = "deflat
 
 
 def _by_libdeflate(pixels: Any, level: int) -> list[bytes | None]:
-    return encode_blocks(pixels, _coding(level), lambda _, at: deflate.libdeflate(at or 0))
+    return encode_blocks(pixels, _coding(level), lambda _, at, __: deflate.libdeflate(at or 0))
 
 
 def _size(pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint16]], coding: BlockCoding) -> int:
@@ -37,7 +37,7 @@ def _size(pixels: np.ndarray[tuple[int, ...], np.dtype[np.uint16]], coding: Bloc
 
 def test_noise_takes_isal_and_no_more_bytes() -> None:
     auto, small = encode_blocks(_noise(), _coding(None)), _by_libdeflate(_noise(), 6)
-    assert deflate.chosen(_noise) is deflate.isal
+    assert deflate.chosen(_noise) is deflate.ISAL
     assert sum(map(len, filter(None, auto))) <= 1.02 * sum(map(len, filter(None, small)))
     assert auto != small
 
@@ -91,14 +91,14 @@ def test_no_sample_makes_more_bytes_than_its_level(level: int, spread: int, seed
 
 def test_noise_takes_a_cheaper_way_at_a_high_level() -> None:
     assert deflate.chosen(_noise, 9)(_noise()) in (
-        deflate.isal(_noise()),
+        deflate.ISAL(_noise()),
         deflate.libdeflate(1)(_noise()),
     )
 
 
 @given(st.binary(min_size=1, max_size=5000))
 def test_zlib_reads_both(data: bytes) -> None:
-    assert zlib.decompress(deflate.isal(data)) == data
+    assert zlib.decompress(deflate.ISAL(data)) == data
     assert zlib.decompress(deflate.libdeflate(6)(data)) == data
     assert zlib.decompress(deflate.chosen(lambda: data)(data)) == data
 
@@ -117,9 +117,10 @@ def test_the_choice_does_not_change_pixels(bands: int) -> None:
 
 def test_a_tile_keeps_its_first_choice() -> None:
     choice = deflate.FirstChoice()
-    assert choice(_noise, None) is deflate.isal
-    assert choice(_smooth, None) is deflate.isal
-    assert deflate.chosen(_smooth) is not deflate.isal
-    assert deflate.unless_asked(_smooth, None) is deflate.isal
-    asked = deflate.unless_asked(_noise, 9)(_noise())
+    assert choice(_noise, None, "balanced") is deflate.ISAL
+    assert choice(_smooth, None, "balanced") is deflate.ISAL
+    assert choice.names == ("isa-l 3",)
+    assert deflate.chosen(_smooth) is not deflate.ISAL
+    assert deflate.unless_asked(_smooth, None, "balanced") is deflate.ISAL
+    asked = deflate.unless_asked(_noise, 9, "balanced")(_noise())
     assert asked == deflate.libdeflate(9)(_noise())
