@@ -9,9 +9,16 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from urllib3.exceptions import HTTPError
 
-from scenemosaic.errors import InputError, SourceReadError, TransientStoreError
+from scenemosaic.errors import (
+    InputError,
+    PermanentStoreError,
+    SceneMosaicError,
+    SourceReadError,
+    TransientStoreError,
+)
 from scenemosaic.sources.locations import is_http, is_local, is_s3, public_uri, s3_parts
 from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
+from scenemosaic.sources.s3_errors import is_transient, status_of
 from scenemosaic.sources.web import asked
 from scenemosaic.waiting.deadlines import within
 
@@ -22,8 +29,8 @@ _CHUNKS_KEPT: Final = 64
 def range_reader(location: str) -> Callable[[int, int], bytes]:
     """``read_at(offset, size)`` of a source, in whole chunks, the last few kept.
 
-    Raises SourceReadError, or for a remote source TransientStoreError, naming the
-    source where it cannot be read; it was there when it was pinned.
+    Raises SourceReadError, or for a remote source TransientStoreError or, where the answer
+    is for good, PermanentStoreError, naming the source; it was there when it was pinned.
     """
     kept: dict[int, bytes] = {}
 
@@ -61,8 +68,15 @@ def _fetch(location: str, offset: int, size: int) -> bytes:
         return _fetch_local(location, offset, size)
     except (OSError, ClientError, BotoCoreError, HTTPError, HTTPException) as error:
         # An HTTP error's text never holds the URL, and so no signature.
-        kind = SourceReadError if is_local(location) else TransientStoreError
-        raise kind(f"{public_uri(location)}: byte {offset} cannot be read: {error}") from None
+        text = f"{public_uri(location)}: byte {offset} cannot be read: {error}"
+        raise _kind(location, error)(text) from None
+
+
+def _kind(location: str, error: Exception) -> type[SceneMosaicError]:
+    if is_local(location):
+        return SourceReadError
+    status = error.code if isinstance(error, urllib.error.HTTPError) else status_of(error)
+    return PermanentStoreError if status and not is_transient(status) else TransientStoreError
 
 
 def _fetch_local(path: str, offset: int, size: int) -> bytes:

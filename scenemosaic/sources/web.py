@@ -1,5 +1,6 @@
 """HTTP(S) sources: one request with a deadline, redirects followed to HTTP(S) alone.
 
+A server that is busy, or breaks the connection off, is asked again, as boto3 and GDAL do.
 ``http_proxy`` and ``SSL_CERT_FILE`` of the environment are honoured, as GDAL honours them.
 """
 
@@ -11,9 +12,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+from scenemosaic.committing.retry import Pacer, RetryPolicy, system_effects
+from scenemosaic.sources.s3_errors import is_transient
 from scenemosaic.waiting.deadlines import Deadlines, timed_connection, within
+from scenemosaic.waiting.retry_after import retry_after_s
 
 _SCHEMES: Final = ("http://", "https://")
+# As often as boto3 asks for a source on S3.
+_AGAIN: Final = RetryPolicy(attempts=4, base_s=1.0, deadline_s=30.0)
 _Http: Any = timed_connection(http.client.HTTPConnection)
 _Https: Any = timed_connection(http.client.HTTPSConnection)
 
@@ -28,8 +34,31 @@ def asked(
     there is no answer; TimeoutError also where it drips beyond the deadline.
     """
     request = urllib.request.Request(url, method=method, headers=dict(headers or {}))
-    with within(deadlines), _opener().open(request, timeout=deadlines.silence_s) as answer:
-        yield answer
+    pacer = Pacer(_AGAIN, system_effects())
+    while True:
+        with within(deadlines):
+            answer = _opened(request, deadlines.silence_s, pacer)
+            if answer is not None:
+                with answer:
+                    yield answer
+                return
+
+
+def _opened(request: urllib.request.Request, timeout_s: float, pacer: Pacer) -> Any | None:
+    """The answer; None, after a pause, where it was none that lasts. Silence is not borne twice."""
+    try:
+        return _opener().open(request, timeout=timeout_s)
+    except urllib.error.HTTPError as error:
+        if not is_transient(error.code) or not pacer.again(
+            retry_after_s(dict(error.headers.items()))
+        ):
+            raise
+        error.close()
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        if not isinstance(reason, ConnectionError) or not pacer.again():
+            raise
+    return None
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -1,15 +1,19 @@
 """Remote sources: pinned by HEAD, read by ranges, one configuration, no secret shown."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from scenemosaic.committing.retry import Effects
 from scenemosaic.errors import InputError, PermanentStoreError, SourceReadError, TransientStoreError
 from scenemosaic.grids.grid import Window
 from scenemosaic.planning import plan_scene
 from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.sources import web as web_sources
+from scenemosaic.sources.byte_ranges import range_reader
 from scenemosaic.sources.pins import pin_source, verify_pin
 from scenemosaic.sources.rasters import close_sources, read_window
 from tests import servers
@@ -41,6 +45,15 @@ def site(web: tuple[str, Path], raster: bytes) -> Iterator[Site]:
     (folder / "a.tif").write_bytes(raster)
     yield Site(url, folder)
     close_sources()
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long a busy server was waited for, each time; nobody waits."""
+    waited: list[float] = []
+    effects = Effects(time.monotonic, waited.append, lambda: 0.5)
+    monkeypatch.setattr(web_sources, "system_effects", lambda: effects)
+    return waited
 
 
 def test_a_web_source_is_planned_and_read(site: Site) -> None:
@@ -110,13 +123,39 @@ def test_without_etag_the_time_and_length_pin(site: Site) -> None:
         (503, TransientStoreError),
     ],
 )
-def test_what_a_web_server_says(site: Site, status: int, error: type[Exception]) -> None:
+def test_what_a_web_server_says(
+    site: Site, status: int, error: type[Exception], pauses: list[float]
+) -> None:
     site.status |= {"HEAD": status, "GET": status}
     site.apply()
     with pytest.raises(error) as caught:
         plan_scene([f"{site.url}/a.tif?{SECRET}"], PlanOptions())
     assert f"{site.url}/a.tif" in str(caught.value)
     assert "s3cret" not in str(caught.value)
+    assert len(pauses) == (3 if status == 503 else 0)
+
+
+def test_a_busy_web_server_is_asked_again_when_it_says(site: Site, pauses: list[float]) -> None:
+    site.more["failing"] = 3
+    site.apply()
+    assert pin_source(f"{site.url}/a.tif").pin.etag == '"one"'
+    assert pauses == [2.0, 2.0, 2.0]
+    site.more["failing"] = 1
+    site.apply()
+    assert range_reader(f"{site.url}/a.tif")(0, 4) in (b"II*\0", b"II+\0")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(404, PermanentStoreError), (500, TransientStoreError)]
+)
+def test_a_range_that_is_refused_for_good_is_not_asked_for_again(
+    site: Site, status: int, error: type[Exception], pauses: list[float]
+) -> None:
+    site.status["GET"] = status
+    site.apply()
+    with pytest.raises(error, match=r"a\.tif: byte 0 cannot be read"):
+        range_reader(f"{site.url}/a.tif")(0, 4)
+    assert len(pauses) == (0 if status == 404 else 3)
 
 
 def test_a_read_that_fails_shows_no_signature(site: Site) -> None:

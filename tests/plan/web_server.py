@@ -8,6 +8,7 @@ how, ``asked.log`` gets a line a request: method, path, access key and who pays.
     ranges     false: ranges are not served
     redirects  where a path leads
     key        the only access key that may read
+    failing    so many requests are answered with 503 first
     trouble    hang (no answer at all), drip (a byte now and then)
 
     python web_server.py PORT [TLS_PORT CERTIFICATE]
@@ -38,6 +39,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             payer = self.headers.get("x-amz-request-payer", "-")
             log.write(f"{self.command} {self.path} {key} {payer}\n")
         behaviour = json.loads(Path("behaviour.json").read_text())
+        if len(Path("asked.log").read_text().splitlines()) <= behaviour.get("failing", 0):
+            self._send(503, {"Retry-After": "2"}, b"")
+            return
         if behaviour.get("trouble") == "hang":
             threading.Event().wait()
         if self.path in behaviour.get("redirects", {}):
