@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from flows.commands.serve import PORT
 from flows.console import Console, complain
+from flows.options.running import SERVER_PORT
 from flows.server import PrefectUnavailable, answers, configured_api, ensure_api
 from scenemosaic.errors import InputError
 
@@ -77,7 +77,11 @@ def _api(port: int) -> Iterator[str]:
     long as the ``with`` block."""
     url = f"http://127.0.0.1:{port}/api"
     if (configured := configured_api()) is not None:
-        unused = "" if port == PORT else f"; --port {port} is for a server made here, and not used"
+        unused = (
+            ""
+            if port == SERVER_PORT
+            else f"; --port {port} is for a server made here, and not used"
+        )
         complain(f"using Prefect's server that is configured: {configured}{unused}")
         yield ensure_api(complain)
         return

@@ -1,13 +1,10 @@
 """``scenemosaic serve`` and ``automations``: their declarations."""
 
-from typing import Final
-
 import click
 
 from flows.alive import LEAST_SILENCE_S, SILENCE, SILENCE_S
-from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
+from flows.options.running import JSON, POSITIVE, SERVER_PORT, VERBOSE, console_for
 
-PORT: Final = 4200
 NOTIFY = click.option(
     "--notify", metavar="SLUG/NAME", help="A saved notification block, such as slack-webhook/ops."
 )
@@ -28,7 +25,7 @@ SILENCED = click.option(
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
-    default=PORT,
+    default=SERVER_PORT,
     show_default=True,
     help="Of a server made; not of one that PREFECT_API_URL names.",
 )

@@ -9,6 +9,7 @@ import click
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 VERBOSE = click.option("-v", "--verbose", is_flag=True, help="Log what is routine, too.")
 POSITIVE = click.IntRange(min=1)
+SERVER_PORT: Final = 4200  # as Prefect has it
 STRICT = click.option(
     "--strict-history",
     is_flag=True,
