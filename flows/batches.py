@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
+from scenemosaic.dtypes import ITEM_SIZES
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import ceil_div
 from scenemosaic.keys import WINDOWS_PER_SHARD
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 
 MAX_WINDOWS: Final = 200
 # A task run of less costs more to record than it is worth; a longer one is long to do again.

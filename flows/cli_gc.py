@@ -7,7 +7,6 @@ from flows.console import Console
 from flows.report import error_json
 from scenemosaic import gc
 from scenemosaic.ages import age_s, spell_age
-from scenemosaic.committing.retry import RetryPolicy, system_effects
 from scenemosaic.errors import StoreError
 from scenemosaic.gc import Found
 from scenemosaic.manifests import open_manifest
@@ -21,6 +20,7 @@ from scenemosaic.roots import (
     parse_root,
 )
 from scenemosaic.stores import open_store
+from scenemosaic.waiting.retry import RetryPolicy, system_effects
 
 
 def collect(to: str, manifest: str | None, older_than: str, abort: bool, console: Console) -> int:

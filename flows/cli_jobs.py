@@ -14,7 +14,6 @@ from flows.stopwatch import Stopwatch
 from flows.tally import Tally
 from scenemosaic import job, keys
 from scenemosaic.committing.commit import retrying, system_effects
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import ForeignObject, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.manifests import open_manifest
@@ -28,6 +27,7 @@ from scenemosaic.publishing.published import head
 from scenemosaic.roots import parse_root
 from scenemosaic.session import open_session
 from scenemosaic.verification.other_root import other_root
+from scenemosaic.waiting.retry import RetryPolicy
 from scenemosaic.words import counted
 
 

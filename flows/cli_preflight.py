@@ -10,7 +10,6 @@ from flows.console import Console, shown
 from flows.progress import Meter, in_seconds
 from flows.redact import public_manifest
 from flows.report import error_json
-from scenemosaic.committing.retry import RetryPolicy, system_effects
 from scenemosaic.manifests import open_manifest
 from scenemosaic.places import Place
 from scenemosaic.preflight.full import Effort, run_preflight
@@ -19,6 +18,7 @@ from scenemosaic.preflight.report import Cleanup, Report, Verdict
 from scenemosaic.roots import check_there
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.retry import RetryPolicy, system_effects
 from scenemosaic.words import counted
 
 _MANY = 5

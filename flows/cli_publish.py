@@ -14,9 +14,9 @@ from scenemosaic import job
 from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import Wanted
-from scenemosaic.ledger.words import show
 from scenemosaic.places import Place
 from scenemosaic.publishing import publication
+from scenemosaic.publishing.ledger_words import show
 from scenemosaic.publishing.publication import Publication
 
 _log = logging.getLogger(__name__)

@@ -23,11 +23,12 @@ from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.ledger.book import DEFAULT_NAME
 from scenemosaic.next_step import command
 from scenemosaic.places import Place
+from scenemosaic.plans.asked_again import options_of
 from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport, Survey, WindowRepair
 from scenemosaic.repair.restore_plan import load
-from scenemosaic.repair.sources import find_sources, options_of
+from scenemosaic.repair.sources import find_sources
 from scenemosaic.repair.waive import waive as waive_windows
 from scenemosaic.session import open_session
 

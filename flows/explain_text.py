@@ -18,8 +18,8 @@ from scenemosaic.explain.mosaic_parts import (
 )
 from scenemosaic.explain.work import requests, worst_row_bytes
 from scenemosaic.job import JobSpec
+from scenemosaic.mosaic.top_boxes import top_boxes
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.top_boxes.which import top_boxes
 from scenemosaic.words import counted
 
 

@@ -6,9 +6,9 @@ from flows.progress import in_bytes
 from flows.redact import public_manifest
 from scenemosaic import keys
 from scenemosaic.job import JobSpec
-from scenemosaic.plans.stored_plan import read_plan
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.reuse.likeness import same_windows
+from scenemosaic.stored_plan import read_plan
 from scenemosaic.words import counted
 
 

@@ -11,8 +11,8 @@ from flows.process import process_scene
 from flows.redact import public_manifest, public_source
 from flows.session import ACTIVE, Session
 from flows.tagged import tagged
+from scenemosaic.plans.asked_again import options_of
 from scenemosaic.plans.plan import PlanOptions
-from scenemosaic.repair.sources import options_of
 
 
 def process_planned(

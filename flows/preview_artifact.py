@@ -12,7 +12,7 @@ from scenemosaic import keys
 from scenemosaic.committing.commit import retrying
 from scenemosaic.grids.grid import ceil_div
 from scenemosaic.job import JobSpec
-from scenemosaic.publishing.png import png
+from scenemosaic.mosaic.png import png
 from scenemosaic.session import open_session
 
 SIDE_PX: Final = 256

@@ -42,9 +42,10 @@ from scenemosaic.auditing.audit import Record
 from scenemosaic.errors import SceneMosaicError, SourceChanged
 from scenemosaic.job import JobSpec, MosaicResult, Run
 from scenemosaic.places import Place
+from scenemosaic.plans.asked_again import options_of
 from scenemosaic.repair import restore_plan
 from scenemosaic.repair.engine import RepairReport, Survey, carry_out, survey
-from scenemosaic.repair.sources import find_sources, options_of
+from scenemosaic.repair.sources import find_sources
 from tasks.assemble_mosaic import assemble_mosaic
 
 _TABLE_ROWS = 1000

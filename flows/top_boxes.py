@@ -17,9 +17,9 @@ from scenemosaic import job
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec, Run
 from scenemosaic.mosaic.top import Box
+from scenemosaic.mosaic.top_boxes import largest_bytes
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.top_boxes.committing import BoxBatch, missing_boxes
-from scenemosaic.top_boxes.which import largest_bytes
 from tasks.make_top_boxes import make_top_boxes
 
 _log = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from scenemosaic import keys
 from scenemosaic.claiming.claims import Claim, State, claim_of
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import MissingSchema, StoreError
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.stores.port import Collects, Store, Unfinished
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
 
 # Where an adapter cannot list what was begun, the store itself ends it.
 ENDS_BY_ITSELF: Mapping[str, str] = {

@@ -13,9 +13,9 @@ from scenemosaic.committing.commit import commit_object, retrying
 from scenemosaic.gaps import GapReport
 from scenemosaic.places import Place, place_at
 from scenemosaic.planning import PlanOptions, survey
-from scenemosaic.plans.stored_plan import read_plan
 from scenemosaic.preflight.memory import Memory
 from scenemosaic.preflight.quick import check_manifest, check_store
+from scenemosaic.publishing.finished import finished
 from scenemosaic.publishing.publish import MosaicResult, assemble
 from scenemosaic.reuse.likeness import asks_for_grid, check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
@@ -23,12 +23,12 @@ from scenemosaic.sources.reading_env import reading_as
 from scenemosaic.sources.scene_time import notes_of_time
 from scenemosaic.stored_job import (
     find_gaps,
-    finished,
     load_at,
     load_job,
     missing_windows,
     spec_at,
 )
+from scenemosaic.stored_plan import read_plan
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
 

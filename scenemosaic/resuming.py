@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from scenemosaic.job_rows import row_of
 from scenemosaic.session import JobSpec, Run, Session, open_session
-from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import BatchResult, WindowOutcome, commit_windows
 
 

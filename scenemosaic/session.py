@@ -11,14 +11,14 @@ from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.claiming.claims import Claims, ClaimSettings, settings_from
 from scenemosaic.committing.commit import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.committing.history import Looks
-from scenemosaic.committing.retry import now_utc
-from scenemosaic.committing.witness import Witness
+from scenemosaic.committing.witness import Witness, witnessed
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.places import ManifestPlace, Place, StorePlace
 from scenemosaic.plans.plan import Plan
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.retry import now_utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Session:
 
     def witnessed(self, witness: Witness) -> "Session":
         """The same session, whose commits are told to ``witness``."""
-        return replace(self, effects=replace(self.effects, witness=witness))
+        return replace(self, effects=witnessed(self.effects, witness))
 
     def get(self, key: str, offset: int, size_bytes: int, etag: str) -> bytes:
         """A range of this version of an object, asked for again where that may help.

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, Self
 
 from scenemosaic.committing.history import Looks
-from scenemosaic.committing.retry import Effects, RetryPolicy, now_utc, system_effects
-from scenemosaic.committing.witness import Witness
+from scenemosaic.committing.witness import Witness, witnessed
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.retry import Effects, RetryPolicy, now_utc, system_effects
 
 
 class AnySession(Protocol):
@@ -40,4 +40,4 @@ class StoreSession:
 
     def witnessed(self, witness: Witness) -> "StoreSession":
         """The same session, whose commits are told to ``witness``."""
-        return replace(self, effects=replace(self.effects, witness=witness))
+        return replace(self, effects=witnessed(self.effects, witness))

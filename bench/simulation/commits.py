@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator
 from bench.simulation.body import Body
 from bench.simulation.kernel import Process
 from bench.simulation.services import Answer, Creates
-from scenemosaic.committing.retry import pause_s
 from scenemosaic.manifests.write_units import Bucket
+from scenemosaic.waiting.retry import pause_s
 
 _write_ids = itertools.count(1)
 Send = Callable[[int, int], Answer]

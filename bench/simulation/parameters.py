@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from scenemosaic.claiming.claims import ClaimSettings
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.keys import WINDOWS_PER_SHARD
+from scenemosaic.waiting.retry import RetryPolicy
 
 _CLAIM = ClaimSettings()
 _RETRY = RetryPolicy()

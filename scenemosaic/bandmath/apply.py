@@ -16,8 +16,8 @@ from scenemosaic.bandmath.evaluate import Doubles, evaluate
 from scenemosaic.bandmath.program import Program, same_nodata
 from scenemosaic.bandmath.tree import Node, bands_of
 from scenemosaic.canonical import Number
+from scenemosaic.dtypes import is_integer
 from scenemosaic.errors import ComputationError
-from scenemosaic.recipes.recipe_rules import is_integer
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scenemosaic.canonical import Number
-from scenemosaic.recipes.recipe_rules import integer_range, is_integer
+from scenemosaic.dtypes import integer_range, is_integer
 
 Pixels = npt.NDArray[Any]
 Where = npt.NDArray[np.bool_]

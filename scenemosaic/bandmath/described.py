@@ -7,7 +7,7 @@ from typing import TypeVar
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.bandmath.program import SourceBands, same_nodata
 from scenemosaic.canonical import Number
-from scenemosaic.sources.metadata import Colors, Namespaces, SourceMetadata
+from scenemosaic.image_metadata import Colors, Namespaces, SourceMetadata
 
 _T = TypeVar("_T")
 

@@ -11,9 +11,9 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.errors import ForeignObject, InputError, TransientStoreError
 from scenemosaic.manifests.port import Existing, Manifest, Row, Updated
+from scenemosaic.waiting.retry import Effects, Pacer, RetryPolicy, retrying
 
 LEASE_VARIABLE = "SCENEMOSAIC_CLAIM_LEASE_S"
 

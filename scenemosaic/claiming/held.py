@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from scenemosaic.claiming.claims import Claim, Claims, State
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import ClaimLost, SceneMosaicError, StoreError, TransientStoreError
+from scenemosaic.waiting.retry import RetryPolicy
 
 BEATS_PER_LEASE = 3
 

@@ -1,1 +1,1 @@
-"""Conditional writes: one procedure for each, what a refusal means, and what is tried again."""
+"""Conditional writes: one procedure for each, and what a refusal means."""

@@ -12,7 +12,7 @@ from functools import partial
 from scenemosaic.committing.metrics import count_refusal
 from scenemosaic.committing.outcome import COUNTERS, Committed, Outcome
 from scenemosaic.committing.refusal import Refusal, refusal
-from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying, system_effects
+from scenemosaic.committing.witness import witness_of
 from scenemosaic.errors import (
     ForeignObject,
     PermanentStoreError,
@@ -31,6 +31,7 @@ from scenemosaic.stores.port import (
     Store,
     WriteResult,
 )
+from scenemosaic.waiting.retry import Effects, Pacer, RetryPolicy, retrying, system_effects
 
 __all__ = [
     "COUNTERS",
@@ -150,7 +151,7 @@ class _Attempt:
         self._refusals: list[Refusal] = []
 
     def run(self, write: Callable[[], WriteResult], *, read_back_at_once: bool) -> Committed:
-        witness = self._effects.witness
+        witness = witness_of(self._effects)
         witness.before(self._key, self._condition)
         try:
             done = self._run(write, read_back_at_once)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import KeyHasHistory
 from scenemosaic.stores.port import Histories, Store, Version
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
 
 Past = Mapping[str, tuple[Version, ...]]
 NOTHING: Final[Past] = {}

@@ -21,9 +21,9 @@ from scenemosaic.committing.commit import (
     system_effects,
 )
 from scenemosaic.committing.metrics import count_outcomes
-from scenemosaic.committing.retry import Pacer, retrying
 from scenemosaic.errors import Contended, ForeignObject, IncompleteError
 from scenemosaic.stores.port import Body, IfAbsent, IfMatch, ObjectInfo, Store
+from scenemosaic.waiting.retry import Pacer, retrying
 
 A = TypeVar("A")
 # Given the bytes that stand there (or None) and this attempt's write-id: new bytes, or None.

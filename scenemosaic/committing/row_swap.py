@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from scenemosaic.committing.metrics import count_refusal
-from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.manifests.packing import fitted
 from scenemosaic.manifests.port import Manifest, Row, Stale, Updated
+from scenemosaic.waiting.retry import Effects, Pacer, RetryPolicy
 
 
 def swap_row(

@@ -1,11 +1,13 @@
 """Who is told of commits, so that no commit has to think of the audit log."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from scenemosaic.committing.outcome import Committed
 from scenemosaic.committing.refusal import Refusal
 from scenemosaic.stores.port import Condition
+from scenemosaic.waiting.retry import Effects
 
 
 class Witness(Protocol):
@@ -33,3 +35,20 @@ class _Nobody:
 
 
 NOBODY: Final[Witness] = _Nobody()
+
+
+@dataclass(frozen=True, slots=True)
+class Witnessed(Effects):
+    """Effects with somebody who is told of the commits that are made with them."""
+
+    witness: Witness = NOBODY
+
+
+def witnessed(effects: Effects, witness: Witness) -> Witnessed:
+    """The same effects, whose commits are told to ``witness``."""
+    return Witnessed(effects.clock, effects.sleep, effects.random, effects.now, witness)
+
+
+def witness_of(effects: Effects) -> Witness:
+    """Who is told of commits."""
+    return effects.witness if isinstance(effects, Witnessed) else NOBODY

@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from scenemosaic.compositing.boxes import CELL_PX, Box
 from scenemosaic.compositing.layers import Located, alpha_of, read_layer
-from scenemosaic.compositing.merge import Merge
 from scenemosaic.compositing.methods import method_of
 from scenemosaic.compositing.placing import Placement, placements
+from scenemosaic.dtypes import ITEM_SIZES, is_integer
 from scenemosaic.errors import ComputationError, InputError
 from scenemosaic.grids.grid import Window
 from scenemosaic.plans.plan import Plan
+from scenemosaic.recipes.merge import Merge
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES, is_integer
 
 Pixels = npt.NDArray[Any]
 Mask = npt.NDArray[np.uint8]

@@ -2,10 +2,11 @@
 
 from functools import lru_cache
 
-from scenemosaic.compositing.merge import Shared
 from scenemosaic.errors import InputError
+from scenemosaic.image_metadata import SourceMetadata
+from scenemosaic.recipes.merge import Shared
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.sources.metadata import SourceMetadata, apply_metadata
+from scenemosaic.sources.metadata import apply_metadata
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import make_template
 

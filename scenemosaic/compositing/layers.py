@@ -12,11 +12,11 @@ from scenemosaic.canonical import Number
 from scenemosaic.compositing.boxes import Box, cells
 from scenemosaic.compositing.placing import Placement, turned
 from scenemosaic.compositing.warping import ReadPart, Warp, pasted, source_box, warp_cell, warp_of
+from scenemosaic.dtypes import ITEM_SIZES, is_complex
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grids.grid import Grid, Window
 from scenemosaic.plans.pin import Pin
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES, is_complex
 from scenemosaic.sources.computed_bands import computed, program_of
 from scenemosaic.sources.locations import public_uri
 from scenemosaic.sources.nodata import exact_nodata

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from scenemosaic.compositing.boxes import Box
 from scenemosaic.compositing.layers import Layer
-from scenemosaic.recipes.recipe_rules import is_complex, is_integer
+from scenemosaic.dtypes import is_complex, is_integer
 
 Pixels = npt.NDArray[Any]
 Valid = npt.NDArray[np.bool_]

@@ -24,9 +24,9 @@ from rasterio.vrt import WarpedVRT
 
 from scenemosaic.compositing.boxes import Box, quarters
 from scenemosaic.compositing.points import Floats, crs_of, project, shifted, to_crs, to_pixels
+from scenemosaic.dtypes import integer_range, is_complex, is_integer
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grids.grid import Grid
-from scenemosaic.recipes.recipe_rules import integer_range, is_complex, is_integer
 
 Pixels = npt.NDArray[Any]
 Valid = npt.NDArray[np.bool_]

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.sources.locations import canonical_location, is_local, is_s3, s3_parts
 from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
 from scenemosaic.waiting.deadlines import within
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying, system_effects
 
 ENDINGS: Final = (".tif", ".tiff", ".jp2")
 

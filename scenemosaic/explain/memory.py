@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from scenemosaic.dtypes import ITEM_SIZES
+from scenemosaic.mosaic.top_boxes import box_levels, largest_bytes
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES
-from scenemosaic.top_boxes.which import box_levels, largest_bytes
 
 # Python, Prefect, boto3, NumPy and GDAL, with what it keeps of a source: 165 MB were measured.
 PROCESS_BYTES: Final = 250 << 20

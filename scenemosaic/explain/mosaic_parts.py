@@ -8,6 +8,7 @@ import numpy as np
 from scenemosaic.explain.memory import pixel_bytes
 from scenemosaic.grids.grid import ceil_div
 from scenemosaic.mosaic.block_order import is_cheap
+from scenemosaic.mosaic.top_boxes import box_levels
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.s3_parts import (
     COPYING,
@@ -16,7 +17,6 @@ from scenemosaic.stores.s3_parts import (
     MAX_PARTS,
     MIN_PART_BYTES,
 )
-from scenemosaic.top_boxes.which import box_levels
 
 
 @dataclass(frozen=True, slots=True)

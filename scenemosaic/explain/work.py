@@ -15,10 +15,10 @@ from scenemosaic.machine.software import tile_software
 from scenemosaic.manifests.packing import size_bytes
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.at_hand import KEPT_BYTES
+from scenemosaic.mosaic.top_boxes import top_boxes
 from scenemosaic.plans.plan import Plan
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tile import window_shapes
-from scenemosaic.top_boxes.which import top_boxes
 
 WRITE_UNIT_BYTES: Final = 1024
 READ_UNIT_BYTES: Final = 4096

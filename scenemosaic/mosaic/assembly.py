@@ -12,6 +12,7 @@ from scenemosaic.keys import MOSAIC_ROW
 from scenemosaic.machine.memory import reuse_large_buffers
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.at_hand import at_hand
+from scenemosaic.mosaic.box_bytes import NO_BOXES, StandingBoxes, ready_box
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.picture import Picture
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
@@ -19,13 +20,12 @@ from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.mosaic.reaching import reaching_levels
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
 from scenemosaic.mosaic.top import AT_ONCE, TopMaker
+from scenemosaic.mosaic.top_boxes import box_levels, top_boxes
 from scenemosaic.plans.plan import Plan
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.recipes.seed import tile_recipes
 from scenemosaic.stores.port import Copying, CopyRun, FileSlice, Literal, Segment
 from scenemosaic.tiff.layout import Template
-from scenemosaic.top_boxes.stored import NO_BOXES, StandingBoxes, ready_box
-from scenemosaic.top_boxes.which import box_levels, top_boxes
 from scenemosaic.words import some
 
 Get = Callable[[str, int, int, str], bytes]

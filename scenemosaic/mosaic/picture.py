@@ -6,7 +6,7 @@ import numpy as np
 
 from scenemosaic.grids.grid import Tiling
 from scenemosaic.mosaic.pieces import Mask, Pixels
-from scenemosaic.publishing.preview import MAX_SIDE_PX, preview_png
+from scenemosaic.mosaic.preview import MAX_SIDE_PX, preview_png
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.tiff.layout import Template
 

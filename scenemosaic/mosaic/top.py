@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from scenemosaic.dtypes import ITEM_SIZES
 from scenemosaic.grids.grid import ceil_div
 from scenemosaic.levels import Kernel, halve, pyramid
 from scenemosaic.mosaic.pieces import (
@@ -28,7 +29,6 @@ from scenemosaic.mosaic.pieces import (
 )
 from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.stores.port import CopyRun
 from scenemosaic.tiff.deflate import unless_asked
 from scenemosaic.tiff.layout import LevelShape, Placed, Template

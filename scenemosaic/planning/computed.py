@@ -6,11 +6,12 @@ from scenemosaic.bandmath.computed import Computed, canonical
 from scenemosaic.bandmath.described import described, source_bands
 from scenemosaic.bandmath.program import same_nodata
 from scenemosaic.canonical import Number
+from scenemosaic.dtypes import ITEM_SIZES, is_complex
 from scenemosaic.errors import InputError
 from scenemosaic.planning.header import Header
 from scenemosaic.planning.nodata_choice import chosen_nodata
 from scenemosaic.plans.plan import PlanOptions
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES, check_choice, is_complex
+from scenemosaic.recipes.recipe_rules import check_choice
 
 REALS = tuple(dtype for dtype in ITEM_SIZES if not is_complex(dtype))
 

@@ -1,19 +1,13 @@
 """A header and options become a recipe. Pure."""
 
-from scenemosaic.compositing.merge import Merge
+from scenemosaic.dtypes import ITEM_SIZES, is_complex
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.header import Header
 from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.recipes.merge import Merge
 from scenemosaic.recipes.recipe import ENCODING, Recipe
-from scenemosaic.recipes.recipe_rules import (
-    CATEGORICAL,
-    ITEM_SIZES,
-    LOSSY,
-    check_choice,
-    default_predictor,
-    is_complex,
-)
+from scenemosaic.recipes.recipe_rules import CATEGORICAL, LOSSY, check_choice, default_predictor
 from scenemosaic.recipes.window_choice import choose_block, choose_window
 from scenemosaic.words import counted
 

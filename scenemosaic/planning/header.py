@@ -10,10 +10,11 @@ from scenemosaic.canonical import Number
 from scenemosaic.errors import InputError
 from scenemosaic.grids.crs_text import normal_wkt
 from scenemosaic.grids.grid import Grid
+from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.sources.byte_ranges import range_reader
 from scenemosaic.sources.header_checks import check_header, odd_bits
 from scenemosaic.sources.jp2_structure import check_jp2
-from scenemosaic.sources.metadata import SourceMetadata, metadata_of, transform_of
+from scenemosaic.sources.metadata import metadata_of, transform_of
 from scenemosaic.sources.nodata import exact_nodata
 from scenemosaic.sources.rasters import has_internal_mask, opened
 from scenemosaic.sources.tiff_structure import TiffImage, Truncated, tiff_images

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.errors import InputError
+from scenemosaic.image_metadata import Namespaces, SourceMetadata
 from scenemosaic.planning.header import Header
-from scenemosaic.sources.metadata import Namespaces, SourceMetadata
 
 _T = TypeVar("_T")
 _STATISTICS = "STATISTICS_"

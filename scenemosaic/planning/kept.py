@@ -11,9 +11,10 @@ from rasterio.session import DummySession
 from scenemosaic.compositing.points import same_crs
 from scenemosaic.errors import InputError
 from scenemosaic.grids.crs_text import code_or_wkt, normal_wkt
+from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.sources.locations import is_local
-from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, differences, metadata_of
+from scenemosaic.sources.metadata import apply_metadata, differences, metadata_of
 from scenemosaic.tiff.structure import MAX_TAGS_BYTES
 
 # What is longer is no code but WKT.

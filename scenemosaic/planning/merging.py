@@ -10,8 +10,8 @@ import numpy as np
 from scenemosaic.canonical import Number
 from scenemosaic.compositing.boxes import Box
 from scenemosaic.compositing.described import shared_of
-from scenemosaic.compositing.merge import METHODS, ORDERED, WARPS, Merge
 from scenemosaic.compositing.placing import Placement, extent, placements
+from scenemosaic.dtypes import is_complex
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.header import Header
@@ -19,7 +19,8 @@ from scenemosaic.planning.images import Named, check_together, computed_of, shar
 from scenemosaic.planning.looked import named
 from scenemosaic.planning.target import check_grid_options
 from scenemosaic.plans.plan import PlanOptions
-from scenemosaic.recipes.recipe_rules import LOSSY, check_choice, is_complex
+from scenemosaic.recipes.merge import METHODS, ORDERED, WARPS, Merge
+from scenemosaic.recipes.recipe_rules import LOSSY, check_choice
 
 MAX_SOURCES: Final = 65535
 _AVERAGING: Final = ("mean", "median")

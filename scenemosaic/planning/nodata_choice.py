@@ -7,9 +7,10 @@ import numpy as np
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.bandmath.described import source_bands
 from scenemosaic.canonical import Number
+from scenemosaic.dtypes import is_integer
 from scenemosaic.errors import InputError
 from scenemosaic.planning.header import Header
-from scenemosaic.recipes.recipe_rules import check_nodata, is_integer
+from scenemosaic.recipes.recipe_rules import check_nodata
 from scenemosaic.sources.nodata import exact_nodata
 
 

@@ -9,7 +9,6 @@ from threading import Lock
 from typing import Final, TypeVar
 
 from scenemosaic import keys
-from scenemosaic.committing.retry import RetryPolicy, retrying, system_effects
 from scenemosaic.errors import IncompleteError, InputError
 from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.places import StorePlace
@@ -17,6 +16,7 @@ from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, load_plan
 from scenemosaic.roots import check_folder, check_there, has_outputs, parse_root
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import ObjectInfo, Store
+from scenemosaic.waiting.retry import RetryPolicy, retrying, system_effects
 
 T = TypeVar("T")
 

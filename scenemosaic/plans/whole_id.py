@@ -9,7 +9,7 @@ from typing import Final
 from scenemosaic import keys
 from scenemosaic.errors import InputError
 from scenemosaic.places import StorePlace
-from scenemosaic.plans.stored_plan import no_such_job
+from scenemosaic.roots import is_there, parse_root
 from scenemosaic.stores import open_store
 
 _DIGITS: Final = re.compile(r"[0-9a-fA-F]+")
@@ -52,3 +52,10 @@ def _ambiguous(given: str, place: StorePlace, found: Sequence[str]) -> InputErro
         f"{given} begins several jobs' IDs under {place.root}: {', '.join(found[:_NAMED])}{more}; "
         "give more digits (scenemosaic jobs lists them)"
     )
+
+
+def no_such_job(place: StorePlace, named: str, missing: str) -> InputError:
+    """The error of a job that nothing was found of; ``missing`` says what was looked for."""
+    root = parse_root(place.root)
+    why = missing if is_there(root) else "there is no folder: is the root spelled right?"
+    return InputError(f"{root.uri} holds no job {named}: {why}")

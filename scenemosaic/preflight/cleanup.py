@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from scenemosaic import keys
-from scenemosaic.committing.retry import retrying
 from scenemosaic.errors import MissingCapability, SceneMosaicError
 from scenemosaic.manifests.port import ProbeRows
 from scenemosaic.preflight.ground import Ground
@@ -13,6 +12,7 @@ from scenemosaic.preflight.objects import Objects
 from scenemosaic.preflight.report import Cleanup, Made
 from scenemosaic.preflight.rows import Rows
 from scenemosaic.stores.port import Probes, Probing, Version
+from scenemosaic.waiting.retry import retrying
 
 T = TypeVar("T")
 

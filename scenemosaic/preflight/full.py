@@ -5,7 +5,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, now_utc, retrying, system_effects
 from scenemosaic.errors import InputError, MissingCapability, SceneMosaicError
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.preflight import object_checks as of_objects
@@ -19,6 +18,7 @@ from scenemosaic.preflight.races import Racers
 from scenemosaic.preflight.report import Cleanup, Finding, Report, Result, Subject, Verdict
 from scenemosaic.preflight.rows import RowCheck, Rows
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.retry import Effects, RetryPolicy, now_utc, retrying, system_effects
 
 THREADS = 8
 ROUNDS = 40

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from scenemosaic.committing.metrics import count_refusal
-from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.preflight.races import Attempt, Judgement, Racers, judge
 from scenemosaic.preflight.report import Finding, Subject, Verdict
 from scenemosaic.stores.port import Answer
+from scenemosaic.waiting.retry import Effects, Pacer, RetryPolicy
 
 Write = Callable[[str], Answer]
 Stored = Callable[[], str | None]

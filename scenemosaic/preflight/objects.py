@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from scenemosaic import keys
 from scenemosaic.committing.commit import Outcome, commit_object
-from scenemosaic.committing.retry import retrying
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.preflight.ground import Ground, Stored, Write
 from scenemosaic.preflight.report import Finding, Made, Verdict
@@ -21,6 +20,7 @@ from scenemosaic.stores.port import (
     Store,
     WriteResult,
 )
+from scenemosaic.waiting.retry import retrying
 
 CONTENT_TYPE = "text/plain"
 # Longer bodies leave more room between a store's look and its write.

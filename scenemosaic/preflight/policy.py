@@ -7,10 +7,10 @@ import logging
 from dataclasses import dataclass
 
 from scenemosaic import keys
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import MissingCapability, PermanentStoreError, SceneMosaicError
 from scenemosaic.preflight.report import Made, Verdict
 from scenemosaic.stores.port import PlainProbes, Probes, Probing, Store, Version
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
 
 DATA = b"scenemosaic preflight: a write without a condition, which no policy denied\n"
 

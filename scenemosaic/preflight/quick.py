@@ -10,7 +10,6 @@ import re
 
 from scenemosaic import keys
 from scenemosaic.committing.metrics import count_refusal
-from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.errors import MissingCapability, PreconditionsIgnored, TransientStoreError
 from scenemosaic.manifests.port import Inserted, Manifest, Row, Updated
 from scenemosaic.preflight.memory import Memory
@@ -25,6 +24,7 @@ from scenemosaic.stores.port import (
     Store,
     WriteResult,
 )
+from scenemosaic.waiting.retry import Effects, Pacer, RetryPolicy, retrying
 
 # Never changed: every later version of this software must find its probe as it is.
 FIRST = b"scenemosaic preflight: an object that is never overwritten\n"

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from scenemosaic import keys
-from scenemosaic.committing.retry import retrying
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.manifests.port import (
     Existing,
@@ -18,6 +17,7 @@ from scenemosaic.manifests.port import (
 from scenemosaic.preflight.ground import Ground, Stored, Write
 from scenemosaic.preflight.report import Finding, Verdict
 from scenemosaic.stores.port import Answer
+from scenemosaic.waiting.retry import retrying
 
 _ANSWERS: dict[type[Inserted | Existing | Updated | Stale], Answer] = {
     Inserted: Answer.WRITTEN,

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from scenemosaic.committing.retry import retrying
 from scenemosaic.preflight.ground import Stored, Write
 from scenemosaic.preflight.objects import Objects
 from scenemosaic.preflight.report import Finding, Verdict
 from scenemosaic.stores.port import Answer, IfAbsent, IfMatch, Probes, Probing, Version
+from scenemosaic.waiting.retry import retrying
 
 _SHARE = 4
 _LEAST = 3

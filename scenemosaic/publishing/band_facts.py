@@ -10,7 +10,8 @@ from rasterio.errors import NotGeoreferencedWarning
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
-from scenemosaic.sources.metadata import SourceMetadata, metadata_of
+from scenemosaic.image_metadata import SourceMetadata
+from scenemosaic.sources.metadata import metadata_of
 
 
 @dataclass(frozen=True, slots=True)

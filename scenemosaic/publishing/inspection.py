@@ -2,10 +2,10 @@
 
 from scenemosaic import keys
 from scenemosaic.errors import ForeignObject, IncompleteError, NotApproved
-from scenemosaic.job import finished
 from scenemosaic.ledger.state import Published
 from scenemosaic.manifests.port import Row
 from scenemosaic.next_step import command
+from scenemosaic.publishing.finished import finished
 from scenemosaic.publishing.item import Item, read_item
 from scenemosaic.publishing.latest import Target
 from scenemosaic.publishing.published import MosaicResult, mosaic_row

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from scenemosaic import keys
 from scenemosaic.committing.mutable import Changed, Mutable
 from scenemosaic.errors import LeaseCleared
-from scenemosaic.ledger import words
 from scenemosaic.ledger.book import Book
 from scenemosaic.ledger.state import State
 from scenemosaic.publishing import latest
+from scenemosaic.publishing import ledger_words as words
 from scenemosaic.publishing.latest import Latest, Target
 from scenemosaic.stores.port import Store
 

@@ -19,11 +19,11 @@ from scenemosaic.errors import (
     StoreError,
     Superseded,
 )
-from scenemosaic.ledger import words
 from scenemosaic.ledger.book import Book, Wanted, open_book
 from scenemosaic.ledger.log import recorded
 from scenemosaic.ledger.rules import Answer, Blocked, Ended, Exhausted, NotActive, Reserved
 from scenemosaic.ledger.state import Entry, Published
+from scenemosaic.publishing import ledger_words as words
 from scenemosaic.publishing.inspection import inspect
 from scenemosaic.publishing.latest import Latest, Target
 from scenemosaic.publishing.pointer import Pointer

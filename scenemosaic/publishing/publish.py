@@ -19,6 +19,7 @@ from scenemosaic.errors import Superseded
 from scenemosaic.machine.memory import give_back
 from scenemosaic.machine.parallel import beside
 from scenemosaic.mosaic.assembly import assembled
+from scenemosaic.mosaic.box_bytes import StandingBoxes
 from scenemosaic.mosaic.progress import COPYING, MAKING, Progress, silent
 from scenemosaic.mosaic.sample import check_sample
 from scenemosaic.mosaic.stitch import StoredTile
@@ -41,7 +42,6 @@ from scenemosaic.stores.port import (
     Store,
 )
 from scenemosaic.top_boxes.standing import standing_boxes, with_boxes
-from scenemosaic.top_boxes.stored import StandingBoxes
 
 __all__ = ["MosaicResult", "Progress", "assemble", "result"]
 

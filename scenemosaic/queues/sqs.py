@@ -7,10 +7,10 @@ from typing import Any, Final, TypeVar
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.queues.port import Message
 from scenemosaic.waiting.boto_sessions import boto_session
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying, system_effects
 
 MOST_AT_ONCE: Final = 10
 MOST_WAIT_S: Final = 20

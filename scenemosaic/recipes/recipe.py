@@ -5,11 +5,12 @@ from typing import Final
 
 from scenemosaic.bandmath.computed import Computed, computed_from_json
 from scenemosaic.canonical import Fields, Number, encode, spell_number, without
-from scenemosaic.compositing.merge import Merge, merge_from_json
+from scenemosaic.dtypes import ITEM_SIZES
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid, Tiling
 from scenemosaic.grids.grid_json import grid_from_json, grid_json
 from scenemosaic.recipes import recipe_rules as rules
+from scenemosaic.recipes.merge import Merge, merge_from_json
 
 # The version of new plans, and that of plans which name none.
 ENCODING: Final = 4
@@ -106,7 +107,7 @@ class Recipe:
 
     def worst_tile_bytes(self) -> int:
         """An upper bound of a tile's size: all blocks incompressible, all levels, the header."""
-        bytes_per_pixel = rules.ITEM_SIZES[self.dtype] * self.bands
+        bytes_per_pixel = ITEM_SIZES[self.dtype] * self.bands
         return rules.worst_tile_bytes(self.tiling(), bytes_per_pixel, self.has_mask, self.compress)
 
     def to_json(self) -> dict[str, object]:

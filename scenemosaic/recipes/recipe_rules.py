@@ -5,24 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from scenemosaic.canonical import Number
+from scenemosaic.dtypes import ITEM_SIZES, integer_range, is_complex, is_integer
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Tiling, ceil_div
 from scenemosaic.words import counted
 
-ITEM_SIZES: Final[Mapping[str, int]] = {
-    "int8": 1,
-    "uint8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "float32": 4,
-    "float64": 8,
-    "complex64": 8,
-    "complex128": 16,
-}
 # Each pixel of a level of these comes from two by two of the level below alone.
 LOCAL: Final = ("nearest", "average", "mode", "rms")
 # These reach further on each side: at most by so many pixels of the level below (an even number).
@@ -65,20 +52,6 @@ def check_choice(name: str, value: object, allowed: Sequence[object]) -> None:
     """InputError unless ``value`` is one of ``allowed``."""
     if value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r:.80}")
-
-
-def is_integer(dtype: str) -> bool:
-    return "int" in dtype
-
-
-def is_complex(dtype: str) -> bool:
-    return dtype.startswith("complex")
-
-
-def integer_range(dtype: str) -> tuple[int, int]:
-    """The least and greatest value of an integer type."""
-    bits = 8 * ITEM_SIZES[dtype]
-    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def check_pixels(dtype: str, bands: int, nodata: Number | None) -> None:

@@ -6,6 +6,7 @@ from scenemosaic import keys
 from scenemosaic.compositing.described import merged_template
 from scenemosaic.errors import IncompleteError, InputError
 from scenemosaic.grids.grid import Window
+from scenemosaic.job_rows import row_of
 from scenemosaic.mosaic.stitch import stored_tile
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.repair.sources import find_sources
@@ -15,7 +16,6 @@ from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import alpha_band, template_from_header
 from scenemosaic.tile import EncodedTile, encode_tile
-from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import source_template
 
 

@@ -15,6 +15,7 @@ from scenemosaic.auditing.trail import Trail
 from scenemosaic.committing.commit import Committed, Outcome, commit_object, retrying
 from scenemosaic.errors import ForeignObject, IncompleteError
 from scenemosaic.grids.grid import Window
+from scenemosaic.job_rows import row_of
 from scenemosaic.manifests.port import Row
 from scenemosaic.publishing.published import head
 from scenemosaic.recipes.recipe_rules import LOSSY
@@ -30,7 +31,6 @@ from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import Body, Condition, IfAbsent, IfMatch, ObjectInfo
 from scenemosaic.tile import EncodedTile
 from scenemosaic.verification.findings import WindowState
-from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import tile_row
 
 # What an object of nodata carries, so that it is never taken for the source's pixels.

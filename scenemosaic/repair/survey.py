@@ -6,11 +6,11 @@ from typing import Final
 
 from scenemosaic.errors import InputError, SourceChanged
 from scenemosaic.grids.grid import Tiling
+from scenemosaic.job_rows import row_of, window_number
 from scenemosaic.repair.sources import check_given, located
 from scenemosaic.session import JobSpec, open_session
 from scenemosaic.verification.findings import DAMAGED, Finding, Kind
 from scenemosaic.verification.inspection import inspect_window
-from scenemosaic.verification.rows import row_of, window_number
 from scenemosaic.verification.verify import Progress, silent, verify
 from scenemosaic.words import counted, some
 

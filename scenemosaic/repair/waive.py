@@ -10,6 +10,7 @@ from scenemosaic.auditing.audit import Record
 from scenemosaic.auditing.trail import trail
 from scenemosaic.committing.commit import Outcome, commit_object, commit_row
 from scenemosaic.errors import ConflictError, InputError
+from scenemosaic.job_rows import row_of
 from scenemosaic.manifests.port import Existing, Row
 from scenemosaic.next_step import command
 from scenemosaic.repair.nodata_tile import job_template, nodata_tile
@@ -18,7 +19,6 @@ from scenemosaic.repair.survey import numbers_of
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.tile import EncodedTile
-from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import tile_row
 
 MAX_REASON: Final = 500

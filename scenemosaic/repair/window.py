@@ -8,6 +8,7 @@ from rasterio.errors import RasterioError
 from scenemosaic.auditing.trail import Trail
 from scenemosaic.divergence import read_tile, same_pixels
 from scenemosaic.errors import ForeignObject, IncompleteError, SourceReadError
+from scenemosaic.job_rows import row_of
 from scenemosaic.repair.nodata_tile import job_template, nodata_tile
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.repair.replacing import Target
@@ -16,7 +17,6 @@ from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.tile import EncodedTile
 from scenemosaic.verification.findings import Kind, WindowState
 from scenemosaic.verification.inspection import inspect_window
-from scenemosaic.verification.rows import row_of
 from scenemosaic.windows import make_tile
 
 # An object with one of these is written again, even where its pixels are right.

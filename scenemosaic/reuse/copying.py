@@ -11,20 +11,20 @@ from scenemosaic import keys
 from scenemosaic.committing.commit import Committed, commit_composed
 from scenemosaic.errors import IncompleteError
 from scenemosaic.grids.grid import Window
+from scenemosaic.job_rows import row_of
 from scenemosaic.machine.software import LOSSY_CODEC, software_versions
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.stitch import StoredTile, stored_tile
 from scenemosaic.places import Place
 from scenemosaic.plans.plan import Plan
-from scenemosaic.plans.stored_plan import read_plan
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.recipes.recipe_rules import LOSSY
 from scenemosaic.reuse.likeness import is_same
 from scenemosaic.session import JobSpec, Run, Session
+from scenemosaic.stored_plan import read_plan
 from scenemosaic.stores.port import CopyRun, IfAbsent
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.runs import run_bytes
-from scenemosaic.verification.rows import row_of
 
 _log = logging.getLogger(__name__)
 

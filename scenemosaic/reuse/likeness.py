@@ -8,10 +8,10 @@ from scenemosaic.compositing.boxes import Box
 from scenemosaic.compositing.composite import touching
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid, Window
+from scenemosaic.plans.asked_again import options_of
 from scenemosaic.plans.pin import Pin
 from scenemosaic.plans.plan import Plan, PlanOptions
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.repair.sources import options_of
 from scenemosaic.tile import read_box
 from scenemosaic.words import some
 

@@ -11,10 +11,11 @@ from scenemosaic.bandmath.described import described, source_bands
 from scenemosaic.bandmath.program import Program, Target
 from scenemosaic.errors import ComputationError
 from scenemosaic.grids.grid import Window
+from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.plans.pin import Pin
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.sources.locations import public_uri
-from scenemosaic.sources.metadata import SourceMetadata, metadata_of
+from scenemosaic.sources.metadata import metadata_of
 from scenemosaic.sources.rasters import of_header, read_metadata, read_window
 
 Pixels = npt.NDArray[Any]

@@ -11,8 +11,8 @@ from typing import Final
 from rasterio.enums import Interleaving, MaskFlags
 from rasterio.io import DatasetReader
 
+from scenemosaic.dtypes import ITEM_SIZES
 from scenemosaic.errors import InputError
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.sources.metadata import transform_of
 from scenemosaic.sources.tiff_structure import TiffImage
 from scenemosaic.words import counted

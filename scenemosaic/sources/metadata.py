@@ -7,7 +7,7 @@ Nodata is a float here, as rasterio has it; the recipe's is exact.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 from rasterio.crs import CRS
@@ -17,35 +17,12 @@ from rasterio.transform import Affine
 
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Affine6
-
-Pairs = tuple[tuple[str, str], ...]
-Namespaces = tuple[tuple[str, Pairs], ...]
-Colors = tuple[tuple[int, tuple[int, int, int, int]], ...]
+from scenemosaic.image_metadata import Colors, Namespaces, Pairs, SourceMetadata
 
 # How a file is laid out, or computed by GDAL: never a property of the image.
 STRUCTURAL: Final = frozenset({"IMAGE_STRUCTURE", "DERIVED_SUBDATASETS", "SUBDATASETS", "RPC"})
 # rasterio takes tags as keyword arguments, and these are its own.
 _NO_TAG_NAMES: Final = frozenset({"bidx", "ns"})
-
-
-@dataclass(frozen=True, slots=True)
-class SourceMetadata:
-    """All metadata that a mosaic takes over. Tuples in band order; empty units and names are "".
-
-    ``tags`` holds (namespace, pairs), the default namespace as "".
-    """
-
-    crs_wkt: str
-    transform: Affine6
-    nodata: float | None
-    tags: Namespaces
-    band_tags: tuple[Namespaces, ...]
-    descriptions: tuple[str, ...]
-    units: tuple[str, ...]
-    scales: tuple[float, ...]
-    offsets: tuple[float, ...]
-    colorinterp: tuple[str, ...]
-    colormaps: tuple[Colors | None, ...]
 
 
 def metadata_of(dataset: DatasetReader) -> SourceMetadata:

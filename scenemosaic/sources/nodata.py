@@ -3,8 +3,8 @@
 from typing import Final
 
 from scenemosaic.canonical import Number
+from scenemosaic.dtypes import integer_range, is_integer
 from scenemosaic.errors import InputError
-from scenemosaic.recipes.recipe_rules import integer_range, is_integer
 
 # rasterio writes nodata as a double with 17 digits; GDAL reads an int64's up to the dot.
 _EXACT_DOUBLE: Final = 2**53

@@ -18,9 +18,10 @@ from rasterio.windows import Window as RasterioWindow
 
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grids.grid import Window
+from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.plans.pin import Pin
 from scenemosaic.sources.locations import is_local, public_uri, vsi_path
-from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, metadata_of
+from scenemosaic.sources.metadata import apply_metadata, metadata_of
 from scenemosaic.sources.reading_env import access_mark, read_deadlines, reading
 from scenemosaic.sources.silence import SILENCES
 

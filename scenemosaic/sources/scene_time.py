@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from scenemosaic.errors import InputError
+from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.plans.plan import UNKNOWN_TIME, Plan, utc_datetime
-from scenemosaic.sources.metadata import SourceMetadata
 
 # (namespace, tag), the surest first: TIFFTAG_DATETIME is often when a processor wrote the file.
 _TAGS: Final = (

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from scenemosaic.committing.retry import Pacer, RetryPolicy, system_effects
 from scenemosaic.sources.s3_errors import is_transient
 from scenemosaic.waiting.deadlines import Deadlines, timed_connection, within
+from scenemosaic.waiting.retry import Pacer, RetryPolicy, system_effects
 from scenemosaic.waiting.retry_after import retry_after_s
 
 _SCHEMES: Final = ("http://", "https://")

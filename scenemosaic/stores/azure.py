@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import IncompleteError
 from scenemosaic.roots import Root
 from scenemosaic.stores.azure_blocks import AZURE_LIMITS, BlockList
@@ -41,6 +40,7 @@ from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_parts import UploadPart, plan_parts
 from scenemosaic.waiting.deadlines import deadlines_from
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 
 PAGE_OBJECTS = 1000
 

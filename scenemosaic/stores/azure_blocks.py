@@ -9,7 +9,6 @@ from typing import Any
 
 from azure.storage.blob import BlobBlock, BlobClient
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import IncompleteError, PermanentStoreError
 from scenemosaic.stores.azure_requests import (
     Reply,
@@ -22,6 +21,7 @@ from scenemosaic.stores.pieces import Gathered, RunCheck, Seen
 from scenemosaic.stores.port import Condition, CopyRun, Segment
 from scenemosaic.stores.s3_answers import Verdict
 from scenemosaic.stores.s3_parts import CopyPart, Limits, Part
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
 
 PARALLEL_BLOCKS = 4
 # 50,000 blocks of 16 MiB make 781 GiB. Each block fits in memory, should it have to be streamed.

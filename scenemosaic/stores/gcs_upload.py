@@ -9,12 +9,12 @@ from typing import Any
 
 import google_crc32c
 
-from scenemosaic.committing.retry import Effects, Pacer, RetryPolicy, retrying
 from scenemosaic.errors import StoreError, TransientStoreError
 from scenemosaic.stores.gcs_requests import Reply, Requests, encoded_crc
 from scenemosaic.stores.pieces import Gathered, RunCheck, in_chunks
 from scenemosaic.stores.port import Condition, Segment
 from scenemosaic.stores.s3_answers import Verdict
+from scenemosaic.waiting.retry import Effects, Pacer, RetryPolicy, retrying
 
 # A multiple of 256 KiB, as Cloud Storage wants it.
 CHUNK_BYTES = 16 << 20

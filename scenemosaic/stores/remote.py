@@ -5,11 +5,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying, system_effects
 from scenemosaic.keys import check_key
 from scenemosaic.roots import Root
 from scenemosaic.stores.pieces import Gathered, RunCheck, gather
 from scenemosaic.stores.port import Body, Condition, CopyRun, Segment, WriteResult
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying, system_effects
 
 T = TypeVar("T")
 

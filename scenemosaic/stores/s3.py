@@ -7,7 +7,6 @@ from datetime import UTC
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import IncompleteError, TransientStoreError
 from scenemosaic.roots import Root
 from scenemosaic.stores.pieces import RunCheck
@@ -36,6 +35,7 @@ from scenemosaic.stores.s3_probes import S3Probes
 from scenemosaic.stores.s3_requests import Reply, Requests, S3Options, make_client, options_of
 from scenemosaic.stores.s3_uploads import open_uploads
 from scenemosaic.waiting.deadlines import deadlines_from
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 
 
 def connect(

@@ -7,13 +7,13 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.errors import IncompleteError, MissingCapability, StoreError
 from scenemosaic.stores.pieces import Gathered, RunCheck, Seen
 from scenemosaic.stores.port import Condition, CopyRun, Segment
 from scenemosaic.stores.s3_answers import Verdict
 from scenemosaic.stores.s3_parts import CopyPart, Part
 from scenemosaic.stores.s3_requests import Reply, Requests
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
 
 T = TypeVar("T")
 PARALLEL_PARTS = 4

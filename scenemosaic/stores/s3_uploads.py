@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from scenemosaic.committing.retry import Effects, RetryPolicy, retrying
 from scenemosaic.stores.port import Unfinished
 from scenemosaic.stores.s3_requests import Requests
+from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
 
 
 def open_uploads(

@@ -18,10 +18,10 @@ from isal import isal_zlib
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
+from scenemosaic.dtypes import ITEM_SIZES
 from scenemosaic.errors import IncompleteError
 from scenemosaic.grids.grid import ceil_div
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
 from scenemosaic.tiff.runs import BARE, join
 

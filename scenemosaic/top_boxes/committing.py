@@ -16,17 +16,17 @@ from scenemosaic.auditing.trail import Trace, trail
 from scenemosaic.committing.commit import Committed, Outcome, commit_object, retrying
 from scenemosaic.errors import IncompleteError
 from scenemosaic.grids.grid import window_name
+from scenemosaic.job_rows import row_of
 from scenemosaic.machine.memory import reuse_large_buffers
 from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.mosaic.assembly import tiles_in_order
+from scenemosaic.mosaic.box_bytes import BoxBytes
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.mosaic.top import Box
+from scenemosaic.mosaic.top_boxes import box_key, numbers_of, top_boxes
 from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.stores.port import Body, IfAbsent
 from scenemosaic.top_boxes.making import make_box
-from scenemosaic.top_boxes.stored import BoxBytes
-from scenemosaic.top_boxes.which import box_key, numbers_of, top_boxes
-from scenemosaic.verification.rows import row_of
 
 _log = logging.getLogger(__name__)
 _ROWS_AT_ONCE: Final = 8

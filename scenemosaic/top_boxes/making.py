@@ -7,17 +7,17 @@ from typing import Final
 
 from scenemosaic.errors import IncompleteError
 from scenemosaic.machine.parallel import in_parallel
+from scenemosaic.mosaic.box_bytes import BoxBytes, Get, box_bytes
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.pieces import PieceLevel, Scratch
 from scenemosaic.mosaic.stitch import StoredTile, tile_level
 from scenemosaic.mosaic.top import Box, Made, TopMaker
+from scenemosaic.mosaic.top_boxes import exact_coding, exact_levels, size_below
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.recipes.seed import seed_recipe
 from scenemosaic.stores.port import CopyRun, Segment
 from scenemosaic.tiff.runs import Run
 from scenemosaic.tile import level_shape
-from scenemosaic.top_boxes.stored import BoxBytes, Get, box_bytes
-from scenemosaic.top_boxes.which import exact_coding, exact_levels, size_below
 
 # Seeds are short: a store far away is asked for several of them at once.
 _AT_ONCE: Final = 8

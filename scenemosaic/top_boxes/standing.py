@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 from scenemosaic.committing.commit import is_ours, retrying
 from scenemosaic.errors import IncompleteError
 from scenemosaic.machine.parallel import in_parallel
+from scenemosaic.mosaic.box_bytes import NO_BOXES, StandingBox, StandingBoxes
 from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.mosaic.top import Box
+from scenemosaic.mosaic.top_boxes import box_key, numbers_of, top_boxes
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.top_boxes.committing import FRONT
-from scenemosaic.top_boxes.stored import NO_BOXES, StandingBox, StandingBoxes
-from scenemosaic.top_boxes.which import box_key, numbers_of, top_boxes
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

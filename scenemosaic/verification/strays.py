@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from scenemosaic import keys
 from scenemosaic.grids.grid import Tiling
+from scenemosaic.job_rows import window_number
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.verification.findings import Finding, Kind
-from scenemosaic.verification.rows import window_number
 
 
 def strays(session: Session, spec: JobSpec, revision: int) -> Iterator[Finding]:

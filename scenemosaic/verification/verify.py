@@ -7,6 +7,7 @@ from scenemosaic import keys
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Tiling
 from scenemosaic.job import load_at
+from scenemosaic.job_rows import has_rows, row_of, rows_of, stream_rows, window_number
 from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.manifests.port import Row
 from scenemosaic.places import Place
@@ -16,7 +17,6 @@ from scenemosaic.verification.inspection import head, inspect_window
 from scenemosaic.verification.mosaic_check import MosaicCheck
 from scenemosaic.verification.other_root import other_root
 from scenemosaic.verification.report import VerifyReport
-from scenemosaic.verification.rows import has_rows, row_of, rows_of, stream_rows, window_number
 from scenemosaic.verification.small_files import check_plan
 from scenemosaic.verification.strays import strays
 

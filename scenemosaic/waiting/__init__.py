@@ -1,1 +1,1 @@
-"""How long an answer is waited for."""
+"""How long an answer is waited for, and what is asked again."""

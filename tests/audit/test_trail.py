@@ -12,7 +12,7 @@ from scenemosaic.auditing import audit
 from scenemosaic.auditing.audit import Entry
 from scenemosaic.auditing.trail import trail
 from scenemosaic.committing.commit import Outcome, commit_object
-from scenemosaic.committing.witness import NOBODY
+from scenemosaic.committing.witness import NOBODY, witness_of
 from scenemosaic.errors import Diverged, ForeignObject, PermanentStoreError, TransientStoreError
 from scenemosaic.session import Run, Session
 from scenemosaic.stores import open_store
@@ -173,8 +173,8 @@ def test_the_log_is_not_recorded_in_itself(store: Store, opened: Opened) -> None
     whole(FIRST)
     made = opened(store)
     with trail(made, JOB, SECOND) as found:
-        assert found.session.effects.witness is found
-        assert found.plain.effects.witness is NOBODY
+        assert witness_of(found.session.effects) is found
+        assert witness_of(found.plain.effects) is NOBODY
         found.note("waived", TILES[0], reason="ice")
     other = trail(made, JOB, FIRST)
     with other as again:

@@ -10,12 +10,12 @@ import rasterio
 
 from scenemosaic.bandmath.computed import Computed
 from scenemosaic.errors import InputError
+from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.planning import plan_scene, survey
+from scenemosaic.plans.asked_again import options_of
 from scenemosaic.plans.plan import Plan, PlanOptions, load_plan
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.repair.sources import options_of
 from scenemosaic.sources.computed_bands import described_metadata
-from scenemosaic.sources.metadata import SourceMetadata
 from tests.plan.rasters import write_raster
 
 NDVI = "(b2-b1)/(b2+b1)"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from scenemosaic.claiming.claims import ClaimName, Claims, ClaimSettings
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
+from scenemosaic.waiting.retry import RetryPolicy
 from tests.faults.effects import FakeTime
 from tests.manifests.conftest import case, made
 

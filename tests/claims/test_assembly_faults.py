@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import ForeignObject, PermanentStoreError, TransientStoreError
 from scenemosaic.publishing import publish
 from scenemosaic.session import open_session
 from scenemosaic.stores.s3_multipart import Multipart
+from scenemosaic.waiting.retry import RetryPolicy
 from tests.faults.proxy import LOST_REPLIES, Fault, once
 from tests.faults.wire import Request
 from tests.jobs.assembling import (

@@ -9,9 +9,9 @@ import pytest
 from scenemosaic.claiming.claims import Claim, Claims, State
 from scenemosaic.claiming.gate import Watch, once
 from scenemosaic.claiming.held import Heartbeat, Held
-from scenemosaic.committing.retry import Effects
 from scenemosaic.errors import ClaimLost, LeaseHeld, PermanentStoreError, TransientStoreError
 from scenemosaic.manifests.port import Manifest
+from scenemosaic.waiting.retry import Effects
 from tests.claims.conftest import LEASE_S, NAME, claims_in
 from tests.faults.effects import FakeTime
 

@@ -14,11 +14,11 @@ from flows import cli
 from scenemosaic import gc, keys
 from scenemosaic.claiming.claims import ClaimName, Claims, ClaimSettings
 from scenemosaic.claiming.held import Held
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from scenemosaic.stores import open_store
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 from tests import servers
 from tests.faults.effects import FakeTime
 from tests.faults.proxy import Fault, Proxy

@@ -8,9 +8,9 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from scenemosaic.committing import metrics
 from scenemosaic.committing.commit import Outcome, commit_object
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent
+from scenemosaic.waiting.retry import RetryPolicy
 from tests.faults.effects import FakeTime
 
 

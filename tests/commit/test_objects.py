@@ -16,6 +16,7 @@ from scenemosaic.committing.commit import (
     commit_composed,
     commit_object,
 )
+from scenemosaic.committing.witness import witnessed
 from scenemosaic.errors import ForeignObject, PermanentStoreError, TransientStoreError
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import (
@@ -441,7 +442,7 @@ class Watcher:
 
 
 def watched(store: Store, watcher: Watcher) -> Committed:
-    effects = replace(FakeTime().effects(), witness=watcher)
+    effects = witnessed(FakeTime().effects(), watcher)
     return commit_object(store, KEY, OURS, IfAbsent(), POLICY, effects)
 
 

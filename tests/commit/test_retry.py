@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenemosaic.committing.retry import Pacer, RetryPolicy, pause_s, retrying, system_effects
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
+from scenemosaic.waiting.retry import Pacer, RetryPolicy, pause_s, retrying, system_effects
 from tests.faults.effects import FakeTime
 
 POLICY = RetryPolicy(attempts=4, base_s=1.0, cap_s=3.0, deadline_s=60.0)

@@ -12,7 +12,7 @@ from rasterio.transform import Affine
 from scenemosaic.compositing import points
 from scenemosaic.errors import InputError
 from scenemosaic.planning import survey
-from scenemosaic.repair.sources import options_of
+from scenemosaic.plans.asked_again import options_of
 from tests.compositing.scenes import Mosaic, make, mosaic, waves
 from tests.plan.rasters import write_raster
 

@@ -15,9 +15,10 @@ from scenemosaic import job, keys
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grids.grid import Window
 from scenemosaic.planning import survey
+from scenemosaic.plans.asked_again import options_of
 from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.repair.restore_plan import load
-from scenemosaic.repair.sources import find_sources, options_of
+from scenemosaic.repair.sources import find_sources
 from scenemosaic.repair.waive import waive
 from scenemosaic.sources import rasters as sources
 from scenemosaic.windows import make_tile

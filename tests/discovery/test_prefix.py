@@ -9,10 +9,10 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.discovery import prefix as listing
 from scenemosaic.discovery.prefix import below
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
+from scenemosaic.waiting.retry import RetryPolicy
 from tests import servers
 from tests.faults.effects import FakeTime
 from tests.faults.proxy import Fault, Proxy, Request

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import keys
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.discovery.cursor import Cursor
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.schedule import open_schedule
 from scenemosaic.errors import Contended, InputError
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 from tests.faults.stores import InterveningStore, LostReplyStore
 
 WORKERS, ROUNDS = 5, 10

@@ -12,7 +12,7 @@ from flows.process import process_scene
 from flows.report import ProcessReport
 from scenemosaic import job, keys
 from scenemosaic.errors import ForeignObject
-from scenemosaic.top_boxes import which
+from scenemosaic.mosaic import top_boxes as which
 from tests.engines import armed
 from tests.flows.scenes import BLOCK, WINDOW
 from tests.jobs.conftest import local_place, write_scene

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from scenemosaic.committing.retry import Effects
+from scenemosaic.waiting.retry import Effects
 
 
 @dataclass

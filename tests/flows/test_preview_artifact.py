@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from flows.preview_artifact import SIDE_PX, thumbnail
-from scenemosaic.publishing.png import png
+from scenemosaic.mosaic.png import png
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 from scenemosaic import keys
 from scenemosaic.committing import mutable
 from scenemosaic.committing.mutable import STORM, SUPERSEDED
-from scenemosaic.committing.retry import Effects, RetryPolicy, system_effects
 from scenemosaic.errors import ForeignObject, InputError, LedgerLost, TransientStoreError
 from scenemosaic.ledger.book import Book, Wanted, open_book
 from scenemosaic.ledger.rules import Blocked, Ended, Exhausted, NotActive, Reserved
 from scenemosaic.ledger.state import Cleared, Published
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.retry import Effects, RetryPolicy, system_effects
 from tests.faults.effects import FakeTime
 from tests.faults.stores import InterveningStore
 from tests.ledger.times import FACTS, JOB, NOON

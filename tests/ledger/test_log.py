@@ -16,7 +16,6 @@ from scenemosaic import keys
 from scenemosaic.auditing import audit
 from scenemosaic.auditing.audit import Entry
 from scenemosaic.committing.mutable import Mutable
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.schedule import open_schedule
 from scenemosaic.errors import Contended, InputError, TransientStoreError
@@ -31,6 +30,7 @@ from scenemosaic.session import Run
 from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Condition, Store, WriteResult
+from scenemosaic.waiting.retry import RetryPolicy
 from tests.faults.effects import FakeTime
 from tests.faults.stores import InterveningStore, Wrapper
 from tests.jobs.places import MakePlace, Place, client

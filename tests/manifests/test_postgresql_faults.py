@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from scenemosaic.committing.commit import RetryPolicy, commit_row
-from scenemosaic.committing.retry import Effects, system_effects
 from scenemosaic.errors import (
     InputError,
     MissingSchema,
@@ -26,6 +25,7 @@ from scenemosaic.manifests.port import Existing, Inserted, Stale, Updated
 from scenemosaic.manifests.sql import SqlManifest
 from scenemosaic.manifests.sql_errors import classify
 from scenemosaic.manifests.sql_postgres import Deadlines
+from scenemosaic.waiting.retry import Effects, system_effects
 from tests import servers
 from tests.manifests import conformance
 from tests.manifests.support import (

@@ -12,9 +12,10 @@ from rasterio.enums import ColorInterp
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import InputError
+from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.planning import plan_scene
 from scenemosaic.plans.plan import PlanOptions
-from scenemosaic.sources.metadata import SourceMetadata, apply_metadata, differences, metadata_of
+from scenemosaic.sources.metadata import apply_metadata, differences, metadata_of
 from scenemosaic.sources.rasters import read_metadata
 from tests.plan.rasters import write_raster
 

@@ -13,20 +13,14 @@ from hypothesis import strategies as st
 from rasterio.crs import CRS
 
 from scenemosaic.canonical import decode, encode, read_number, spell_number
+from scenemosaic.dtypes import ITEM_SIZES, integer_range, is_complex, is_integer
 from scenemosaic.errors import InputError
 from scenemosaic.grids.crs_text import normal_wkt, wkt_of
 from scenemosaic.grids.grid import Grid
 from scenemosaic.plans.pin import Pin
 from scenemosaic.plans.plan import Plan, job_id_of, load_plan, utc_datetime
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import (
-    ITEM_SIZES,
-    PUT_MAX_BYTES,
-    default_predictor,
-    integer_range,
-    is_complex,
-    is_integer,
-)
+from scenemosaic.recipes.recipe_rules import PUT_MAX_BYTES, default_predictor
 
 UTM = wkt_of("EPSG:32631")
 GRID = Grid(UTM, (10.0, 0.0, 5e5, 0.0, -10.0, 4e6), 5000, 4000)

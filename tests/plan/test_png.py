@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from rasterio.io import MemoryFile
 
-from scenemosaic.publishing.png import png
+from scenemosaic.mosaic.png import png
 
 SIDES = st.integers(1, 40)
 IMAGES = hnp.arrays(np.uint8, st.tuples(SIDES, SIDES, st.sampled_from([3, 4])))

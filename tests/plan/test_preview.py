@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from scenemosaic.publishing.preview import Look, look_of, preview_png, render
+from scenemosaic.mosaic.preview import Look, look_of, preview_png, render
 from scenemosaic.tiff import ifd
 from scenemosaic.tiff.ifd import Tag
 from scenemosaic.tiff.layout import Template

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenemosaic.committing.retry import Effects
 from scenemosaic.errors import InputError, PermanentStoreError, SourceReadError, TransientStoreError
 from scenemosaic.grids.grid import Window
 from scenemosaic.planning import plan_scene
@@ -16,6 +15,7 @@ from scenemosaic.sources import web as web_sources
 from scenemosaic.sources.byte_ranges import range_reader
 from scenemosaic.sources.pins import pin_source, verify_pin
 from scenemosaic.sources.rasters import close_sources, read_window
+from scenemosaic.waiting.retry import Effects
 from tests import servers
 from tests.plan.rasters import write_raster
 from tests.plan.web import Site, serving

@@ -9,12 +9,12 @@ import pytest
 
 from flows.cli import run
 from scenemosaic import keys
-from scenemosaic.committing.retry import RetryPolicy, system_effects
 from scenemosaic.errors import InputError
 from scenemosaic.preflight.policy import PolicyFinding, check_policy
 from scenemosaic.preflight.report import Verdict
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import PlainProbes, Probing, Store
+from scenemosaic.waiting.retry import RetryPolicy, system_effects
 from tests import servers
 from tests.faults.proxy import Fault, Proxy, once
 from tests.faults.wire import Request

@@ -9,7 +9,6 @@ import pytest
 
 from scenemosaic import keys
 from scenemosaic.committing.metrics import REFUSALS
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
@@ -19,6 +18,7 @@ from scenemosaic.preflight.quick import check_manifest
 from scenemosaic.preflight.report import Verdict
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 from tests import servers
 from tests.faults.effects import FakeTime
 from tests.preflight import pretenders

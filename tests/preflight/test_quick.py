@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import job, keys
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.errors import PreconditionsIgnored, TransientStoreError
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
@@ -19,6 +18,7 @@ from scenemosaic.preflight.memory import VALID_S, Memory
 from scenemosaic.preflight.quick import FIRST, check_manifest, check_store, other_etag
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent, Store
+from scenemosaic.waiting.retry import RetryPolicy
 from tests import servers
 from tests.faults.effects import FakeTime
 from tests.faults.proxy import Fault, Proxy, seeded

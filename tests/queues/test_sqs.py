@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
 from scenemosaic.queues.sqs import SqsQueue
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 from tests import servers
 from tests.queues.aws import Queues, make_queues
 

@@ -16,12 +16,12 @@ import rasterio
 
 from scenemosaic import job, keys
 from scenemosaic.committing.commit import Outcome
-from scenemosaic.committing.retry import RetryPolicy
 from scenemosaic.committing.row_swap import swap_row
 from scenemosaic.errors import ForeignObject, TransientStoreError
 from scenemosaic.manifests.port import Row, Stale, Updated
 from scenemosaic.publishing import publish, published
 from scenemosaic.verification.verify import verify
+from scenemosaic.waiting.retry import RetryPolicy
 from tests.faults.effects import FakeTime
 from tests.jobs.places import MakePlace
 from tests.manifests.support import row

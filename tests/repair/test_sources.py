@@ -9,7 +9,8 @@ import pytest
 
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError, SourceChanged
-from scenemosaic.repair.sources import find_sources, options_of
+from scenemosaic.plans.asked_again import options_of
+from scenemosaic.repair.sources import find_sources
 from scenemosaic.sources import computed_bands as source_bands
 from scenemosaic.verification.verify import verify
 from tests.jobs.conftest import write_scene

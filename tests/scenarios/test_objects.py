@@ -11,9 +11,9 @@ from scenemosaic.committing.commit import (
     commit_composed,
     commit_object,
 )
-from scenemosaic.committing.retry import Effects
 from scenemosaic.errors import IncompleteError
 from scenemosaic.stores.port import Body, Condition, IfAbsent, IfMatch, ObjectInfo, Segment, Store
+from scenemosaic.waiting.retry import Effects
 from tests.faults.effects import FakeTime
 from tests.manifests.support import until_settled
 from tests.scenarios.stands import Act, Stand

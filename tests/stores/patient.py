@@ -7,7 +7,6 @@ matter of the conformance suite, whose subject is what a server answers.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scenemosaic.committing.retry import Pacer, RetryPolicy, retrying, system_effects
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.stores.port import (
     Answer,
@@ -18,6 +17,7 @@ from scenemosaic.stores.port import (
     Store,
     WriteResult,
 )
+from scenemosaic.waiting.retry import Pacer, RetryPolicy, retrying, system_effects
 from tests.faults.stores import Wrapper
 
 _POLICY = RetryPolicy(attempts=5)

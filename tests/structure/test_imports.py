@@ -4,12 +4,13 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import packages_distributions
 
 import pytest
 
-from tests.structure.source import REPOSITORY, modules
+from tests.structure.source import REPOSITORY, Source, modules
 
 MAY_IMPORT = {
     "scenemosaic": set[str](),
@@ -62,7 +63,8 @@ PURE = {
     for name in (
         "bandmath.apply", "bandmath.cast", "bandmath.computed", "bandmath.evaluate",
         "bandmath.parser", "bandmath.program", "bandmath.tree",
-        "canonical", "errors", "gaps", "grids.grid", "keys", "ledger.days", "ledger.rules",
+        "canonical", "dtypes", "errors", "gaps", "grids.grid", "image_metadata", "keys",
+        "ledger.days", "ledger.rules",
         "ledger.state", "ledger.survey", "ledger.text", "manifests.port",
         "plans.item_facts", "plans.pin", "recipes.recipe_rules", "recipes.window_choice",
         "stores.port", "tiff.ifd", "tiff.layout", "tiff.runs", "words",
@@ -130,6 +132,43 @@ def test_every_import_points_the_right_way() -> None:
         for line in wrong(source.name, imported(source.tree, source.package_name))
     ]
     assert not found, "\n".join(found)
+
+
+def circle(sources: Sequence[Source], part: Callable[[str], str]) -> list[str]:
+    """Parts that import each other in a circle, the first one again at the end; none is right."""
+    names = {source.name for source in sources}
+    above: dict[str, set[str]] = {}
+    for source in sources:
+        found = {name for name in imported(source.tree, source.package_name) if name in names}
+        above.setdefault(part(source.name), set()).update(map(part, found - {"scenemosaic"}))
+    try:
+        TopologicalSorter({name: known - {name} for name, known in above.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def folder(name: str) -> str:
+    """The folder of the engine that a module lies in, or its own name."""
+    return ".".join(name.split(".")[:2])
+
+
+def test_no_module_and_no_folder_of_the_engine_imports_in_a_circle() -> None:
+    # A package's face hands on what lies in it, as soon as somebody asks for it.
+    files = [source for source in modules(*MAY_IMPORT) if source.path.name != "__init__.py"]
+    assert circle(files, lambda name: name) == []
+    assert circle(list(modules("scenemosaic")), folder) == []
+
+
+def test_a_planted_circle_of_folders_is_found() -> None:
+    code = {
+        "scenemosaic.a.one": "from scenemosaic.b import two",
+        "scenemosaic.b.two": "",
+        "scenemosaic.b.three": "import scenemosaic.a.one",
+    }
+    planted = [Source(name, REPOSITORY / "x.py", ast.parse(text)) for name, text in code.items()]
+    assert circle(planted, lambda name: name) == []
+    assert set(circle(planted, folder)) == {"scenemosaic.a", "scenemosaic.b"}
 
 
 def test_the_packages_are_there_to_be_checked() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.io import MemoryFile
 
+from scenemosaic.dtypes import ITEM_SIZES, is_complex, is_integer
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES, is_complex, is_integer
 from scenemosaic.tiff.decode import DIRECT, decode_run
 from scenemosaic.tiff.deflate import chosen
 from scenemosaic.tiff.ifd import BadTiff

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scenemosaic.top_boxes import which
+from scenemosaic.mosaic import top_boxes as which
 from tests.jobs.conftest import local_place, make_place, s3_place
 
 __all__ = ["local_place", "make_place", "s3_place"]

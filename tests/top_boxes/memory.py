@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
+from scenemosaic.mosaic.box_bytes import StandingBox
 from scenemosaic.mosaic.top import Box
+from scenemosaic.mosaic.top_boxes import box_key, numbers_of, top_boxes
 from scenemosaic.top_boxes.making import make_box
-from scenemosaic.top_boxes.stored import StandingBox
-from scenemosaic.top_boxes.which import box_key, numbers_of, top_boxes
 from tests.mosaic.memory import Array, MemoryJob, recipe_for, segment_bytes, tile_job
 
 

@@ -12,7 +12,7 @@ from scenemosaic.explain.memory import box_bytes
 from scenemosaic.explain.mosaic_parts import mosaic_parts
 from scenemosaic.explain.work import requests
 from scenemosaic.job import PlanOptions
-from scenemosaic.top_boxes import which
+from scenemosaic.mosaic import top_boxes as which
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
 
 BOXES = 4

@@ -11,11 +11,11 @@ import pytest
 from scenemosaic import job, keys
 from scenemosaic.errors import ForeignObject
 from scenemosaic.job import JobSpec, PlanOptions, Run
+from scenemosaic.mosaic.top_boxes import top_boxes
 from scenemosaic.session import open_session
 from scenemosaic.stores.port import CopyRun
 from scenemosaic.top_boxes import committing
 from scenemosaic.top_boxes.committing import BoxBatch, make_boxes, missing_boxes
-from scenemosaic.top_boxes.which import top_boxes
 from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace, Place, client
 

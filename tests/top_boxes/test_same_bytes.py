@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from scenemosaic.mosaic import picture
+from scenemosaic.mosaic import top_boxes as which
 from scenemosaic.recipes.recipe_rules import LOCAL
-from scenemosaic.top_boxes import which
 from tests.mosaic.pictures import noise
 from tests.top_boxes.memory import boxed_job
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from scenemosaic.mosaic import top_boxes as which
 from scenemosaic.mosaic.assembly import tiles_in_order
 from scenemosaic.mosaic.top import Box
+from scenemosaic.mosaic.top_boxes import box_key, box_levels, top_boxes
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.top_boxes import which
-from scenemosaic.top_boxes.which import box_key, box_levels, top_boxes
 from tests.mosaic.memory import recipe_for, tile_job
 from tests.mosaic.pictures import noise
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from scenemosaic import job_rows as rows
 from scenemosaic import keys
 from scenemosaic.committing import history
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.session import Session, open_session
-from scenemosaic.verification import rows
 from scenemosaic.verification import verify as verifying
 from scenemosaic.verification.inspection import inspect_window
 from scenemosaic.verification.verify import verify
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 from tests.faults.proxy import Proxy, no_faults
 from tests.jobs.places import REPOSITORY, MakePlace
 from tests.verification.conftest import Finish

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from scenemosaic import job
+from scenemosaic.job_rows import row_of
 from scenemosaic.session import open_session
 from scenemosaic.tiff.runs import pack, unpack
 from scenemosaic.tile import window_shapes
 from scenemosaic.verification import inspection
 from scenemosaic.verification.findings import Kind
 from scenemosaic.verification.inspection import inspect_window
-from scenemosaic.verification.rows import row_of
 from scenemosaic.verification.verify import verify
 from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from scenemosaic.committing.retry import Effects, RetryPolicy
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.stores import s3
 from scenemosaic.stores.port import Answer, Condition, WriteResult
 from scenemosaic.stores.s3_answers import Verdict, classify
 from scenemosaic.stores.s3_parts import Limits
 from scenemosaic.stores.s3_requests import Reply, S3Options
+from scenemosaic.waiting.retry import Effects, RetryPolicy
 from tests.faults.model.gate import Call, Gate
 from tests.faults.model.ports import ModelStore
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from scenemosaic.committing.witness import NOBODY, Witness
 from scenemosaic.errors import InputError, TransientStoreError
 
 T = TypeVar("T")
@@ -39,14 +38,13 @@ def now_utc() -> str:
 class Effects:
     """A monotonic clock in seconds, a sleep in seconds, and a random number in [0, 1).
 
-    ``now`` is the time of day, which is only ever recorded; ``witness`` is told of commits.
+    ``now`` is the time of day, which is only ever recorded.
     """
 
     clock: Callable[[], float]
     sleep: Callable[[float], None]
     random: Callable[[], float]
     now: Callable[[], str] = now_utc
-    witness: Witness = NOBODY
 
 
 def system_effects() -> Effects:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from scenemosaic.canonical import Number
 from scenemosaic.grids.grid import ceil_div
-from scenemosaic.publishing.png import png
+from scenemosaic.mosaic.png import png
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import alpha_band
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from scenemosaic.committing.commit import retrying
-from scenemosaic.committing.retry import Pacer
 from scenemosaic.errors import InputError, MissingSchema, OldSchema, TransientStoreError
 from scenemosaic.grids.grid import Tiling
 from scenemosaic.manifests.port import Row
 from scenemosaic.session import JobSpec, Session
+from scenemosaic.waiting.retry import Pacer
 
 
 def stream_rows(session: Session, spec: JobSpec) -> Iterator[Row]:
@@ -33,6 +33,20 @@ def stream_rows(session: Session, spec: JobSpec) -> Iterator[Row]:
             pacer = pacer or Pacer(session.policy, session.effects)
             if not pacer.again(error.retry_after_s):
                 raise
+
+
+def row_names(session: Session, spec: JobSpec) -> list[str]:
+    """The names of all windows that have a row, the mosaic's among them."""
+
+    def names() -> list[str]:
+        try:
+            return list(session.manifest.windows(session.partitions(spec)))
+        except OldSchema:
+            raise
+        except MissingSchema:  # nothing was ever committed there
+            return []
+
+    return retrying(names, session.policy, session.effects)
 
 
 def rows_of(

@@ -10,6 +10,7 @@ from typing import Final
 
 from scenemosaic import keys
 from scenemosaic.canonical import encode
+from scenemosaic.dtypes import ITEM_SIZES
 from scenemosaic.grids.grid import ceil_div
 from scenemosaic.machine.software import software_versions
 from scenemosaic.mosaic.picture import shown_level
@@ -17,7 +18,7 @@ from scenemosaic.mosaic.stitch import StoredTile
 from scenemosaic.mosaic.top import Box
 from scenemosaic.plans.plan import Plan
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.recipe_rules import ITEM_SIZES, REACH_PX
+from scenemosaic.recipes.recipe_rules import REACH_PX
 from scenemosaic.recipes.seed import exact_recipe, seed_recipe
 from scenemosaic.tiff.layout import LevelShape
 from scenemosaic.tile import level_shape

@@ -18,6 +18,7 @@ from isal import isal_zlib
 from scenemosaic.errors import IncompleteError
 from scenemosaic.mosaic.pieces import Mask, Pixels
 from scenemosaic.mosaic.top import Box, Made, StoredRun
+from scenemosaic.mosaic.top_boxes import exact_coding, exact_levels, shapes_of
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import CopyRun
 from scenemosaic.tiff.decode import decode_run
@@ -25,7 +26,6 @@ from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import LevelShape
 from scenemosaic.tiff.runs import Crcs, Packed, Run, Sizes, pack, run_bytes, unpack
 from scenemosaic.tile import block_coding
-from scenemosaic.top_boxes.which import exact_coding, exact_levels, shapes_of
 
 _log = logging.getLogger(__name__)
 _HEAD: Final = struct.Struct("<8sII")

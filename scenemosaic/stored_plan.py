@@ -3,9 +3,9 @@
 from scenemosaic import keys
 from scenemosaic.committing.commit import RetryPolicy, retrying, system_effects
 from scenemosaic.errors import InputError
-from scenemosaic.places import Place, StorePlace
+from scenemosaic.places import Place
 from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, load_plan
-from scenemosaic.roots import is_there, parse_root
+from scenemosaic.plans.whole_id import no_such_job
 from scenemosaic.session import open_place
 
 
@@ -19,10 +19,3 @@ def read_plan(place: Place, job_id: str) -> Plan:
     if info.size_bytes > MAX_PLAN_BYTES:
         raise InputError(f"{store.object_uri(key)} is too large for a plan: {info.size_bytes}")
     return load_plan(retrying(lambda: store.get(key), policy, effects), job_id)
-
-
-def no_such_job(place: StorePlace, named: str, missing: str) -> InputError:
-    """The error of a job that nothing was found of; ``missing`` says what was looked for."""
-    root = parse_root(place.root)
-    why = missing if is_there(root) else "there is no folder: is the root spelled right?"
-    return InputError(f"{root.uri} holds no job {named}: {why}")

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from scenemosaic.canonical import Fields, read_number, spell_number, without
 from scenemosaic.errors import InputError
+from scenemosaic.image_metadata import Colors, Namespaces, Pairs
 from scenemosaic.recipes.recipe_rules import check_choice
-from scenemosaic.sources.metadata import Colors, Namespaces, Pairs
 
 # Which source counts is a matter of order in the first two alone.
 ORDERED: Final = ("first", "last")
