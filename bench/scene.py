@@ -68,7 +68,7 @@ def repeat(source: str, path: str, size: int, bands: int) -> None:
 
 
 def swath(y0: int, rows: int, size: int) -> npt.NDArray[np.uint8]:
-    """The mask (row, column) of rows ``y0`` onwards: 255 in a strip that leans, as an orbit does."""
+    """The mask (row, column) of rows ``y0`` onwards: 255 in a strip that leans like an orbit."""
     y, x = np.ogrid[y0 : y0 + rows, 0:size]
     left = (1 - SWATH) / 2 * size + LEAN * (y - size / 2)
     inside: npt.NDArray[np.bool_] = (x >= left) & (x < left + SWATH * size)
