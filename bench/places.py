@@ -14,13 +14,14 @@ MADE, LANDSAT = "made", "landsat"
 LANDSAT_BAND = Path(__file__).parents[2] / "shared" / "scenes" / "landsat8_b2_strips_u16.tif"
 
 
-def place_of(options: argparse.Namespace, folder: Path) -> Place:
-    """The place that the options say, with its scene made."""
+def place_of(options: argparse.Namespace, folder: Path, *, mask: bool = False) -> Place:
+    """The place that the options say, with its scene made, with a ``mask`` of its own if asked."""
     env = clean_env(folder / "prefect") | {"XDG_CACHE_HOME": str(folder / "cache")}
     predictor = 3 if options.dtype.startswith("float") else 2
     place = Place(folder, folder / "scene.tif", options.window, predictor, env, options.level)
     source = landsat_band() if options.scene == LANDSAT else None
-    make_scene(place.scene, options.size, options.bands, options.dtype, env, source)
+    size, bands, dtype = options.size, options.bands, options.dtype
+    make_scene(place.scene, size, bands, dtype, env, source, mask=mask)
     return place
 
 
@@ -47,10 +48,16 @@ def make_scene(
     dtype: str,
     env: Mapping[str, str],
     source: Path | None = None,
+    *,
+    mask: bool = False,
 ) -> None:
-    """A square scene at ``path``, made up, or of ``source`` repeated and mirrored."""
+    """A square scene at ``path``, made up, or of ``source`` repeated and mirrored.
+
+    With an internal mask, where it is made up and that is asked for.
+    """
     say(f"scene of {size} x {size} x {bands} {dtype}")
     command = [sys.executable, "-m", "bench.scene", str(path), "--size", str(size)]
+    command += ["--mask"] if mask else []
     command += [] if source is None else ["--source", str(source)]
     run([*command, "--bands", str(bands), "--dtype", dtype], env)
 

@@ -54,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; prints Markdown to stdout and progress to stderr."""
     options = options_of(arguments)
     with tempfile.TemporaryDirectory(prefix="scenemosaic-requests-", dir=options.scratch) as made:
-        place = place_of(options, Path(made))
+        place = place_of(options, Path(made), mask=options.mask)
         with serving(files(place)) as site:
-            lines = list(measured(site, place.env))
+            lines = list(measured(site, place.env, masked=options.mask))
     print("\n".join(report(options, lines)))
     return 0
 
@@ -70,8 +70,12 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--window", type=int, default=2048)
     parser.add_argument("--level", type=int, default=6, help="of deflate, for both")
     parser.add_argument("--scene", default=MADE, choices=[MADE, LANDSAT])
+    parser.add_argument("--mask", action="store_true", help="a scene with a mask, read with it")
     parser.add_argument("--scratch", help="folder for scratch files (some GB)")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.mask and options.scene == LANDSAT:
+        parser.error(f"--scene {LANDSAT} has nodata and no mask: leave out --mask")
+    return options
 
 
 def files(place: Place) -> dict[str, Path]:
@@ -82,25 +86,27 @@ def files(place: Place) -> dict[str, Path]:
     return {OURS: ours, GDALS: place.out}
 
 
-def measured(site: Site, env: Mapping[str, str]) -> Iterator[Line]:
+def measured(site: Site, env: Mapping[str, str], *, masked: bool) -> Iterator[Line]:
     """Each read with each setting."""
     for setting, extra in SETTINGS.items():
         for read in READS:
-            ours, gdals = (_asked(site, read, name, {**env, **extra}) for name in (OURS, GDALS))
+            how = [read, *(["--mask"] if masked else [])]
+            ours, gdals = (_asked(site, how, name, {**env, **extra}) for name in (OURS, GDALS))
             say(f"{read}, {setting}: {ours.requests} requests, GDAL's {gdals.requests}")
             yield Line(setting, read, ours, gdals)
 
 
-def _asked(site: Site, read: str, name: str, env: Mapping[str, str]) -> Asked:
+def _asked(site: Site, how: Sequence[str], name: str, env: Mapping[str, str]) -> Asked:
     site.forget()
-    run([PYTHON, "-m", "bench.reading", read, f"{site.url}/{name}"], env)
+    run([PYTHON, "-m", "bench.reading", *how, f"{site.url}/{name}"], env)
     return Asked(len(site.asked), site.size_bytes)
 
 
 def report(options: argparse.Namespace, lines: Sequence[Line]) -> Iterator[str]:
     """The table, ours to GDAL's."""
     shape = f"{options.size} x {options.size} x {options.bands} {options.dtype}"
-    yield f"{shape}, windows of {options.window}, blocks of 512, deflate {options.level}."
+    mask = ", read with its mask" if options.mask else ""
+    yield f"{shape}{mask}, windows of {options.window}, blocks of 512, deflate {options.level}."
     yield ""
     yield "| setting | read | requests: ours | GDAL's | ratio | MB: ours | GDAL's | ratio |"
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"

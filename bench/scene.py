@@ -12,6 +12,8 @@ from rasterio.windows import Window
 
 STRIP = 512
 LARGE_PX, CORNER_PX = 32_768, 8192
+# Of a swath: its width and how far it leans, both as shares of the edge.
+SWATH, LEAN = 0.75, 0.2
 PIXEL_M = 10.0
 # Chosen so that DEFLATE keeps about 55 % of the uint16 scene, as of real optical imagery.
 NOISE = 20.0
@@ -65,17 +67,32 @@ def repeat(source: str, path: str, size: int, bands: int) -> None:
         dataset.write(mirrored(pixels, bands, size))
 
 
-def make(path: str, size: int, bands: int, dtype: str, seed: int) -> None:
-    """Write a square tiled GeoTIFF without compression, by strips.
+def swath(y0: int, rows: int, size: int) -> npt.NDArray[np.uint8]:
+    """The mask (row, column) of rows ``y0`` onwards: 255 in a strip that leans like an orbit."""
+    y, x = np.ogrid[y0 : y0 + rows, 0:size]
+    left = (1 - SWATH) / 2 * size + LEAN * (y - size / 2)
+    inside: npt.NDArray[np.bool_] = (x >= left) & (x < left + SWATH * size)
+    return np.where(inside, 255, 0).astype(np.uint8)
+
+
+def make(path: str, size: int, bands: int, dtype: str, seed: int, *, mask: bool = False) -> None:
+    """Write a square tiled GeoTIFF without compression, by strips; with an internal mask if asked.
 
     Of one that is larger than ``LARGE_PX`` only a corner is not empty: it need not fit a disk.
     """
     end = size if size <= LARGE_PX else CORNER_PX
-    with rasterio.open(path, "w", **_profile(size, bands, dtype, None)) as dataset:
+    with (
+        rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True),
+        rasterio.open(path, "w", **_profile(size, bands, dtype, None)) as dataset,
+    ):
         for y0 in range(0, end, STRIP):
             rows = min(STRIP, end - y0)
-            pixels = strip(seed, y0, (bands, rows, end), dtype)
-            dataset.write(pixels, window=Window(0, y0, end, rows))
+            pixels, window = strip(seed, y0, (bands, rows, end), dtype), Window(0, y0, end, rows)
+            if mask:
+                seen = swath(y0, rows, end)
+                pixels *= seen > 0
+                dataset.write_mask(seen, window=window)
+            dataset.write(pixels, window=window)
 
 
 def _profile(size: int, bands: int, dtype: str, nodata: float | None) -> dict[str, Any]:
@@ -106,11 +123,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--dtype", default="uint16")
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--source", help="a band to repeat and mirror; its type is kept")
+    parser.add_argument("--mask", action="store_true", help="with an internal mask")
     options = parser.parse_args(arguments)
+    shape = options.size, options.bands
     if options.source:
-        repeat(options.source, options.path, options.size, options.bands)
+        repeat(options.source, options.path, *shape)
     else:
-        make(options.path, options.size, options.bands, options.dtype, options.seed)
+        make(options.path, *shape, options.dtype, options.seed, mask=options.mask)
 
 
 if __name__ == "__main__":

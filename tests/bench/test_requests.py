@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rasterio
 from hypothesis import given
 from hypothesis import strategies as st
+from rasterio.enums import MaskFlags
 
 from bench import reading, requests, scene, web
 from bench.requests import Asked, Line
@@ -56,6 +58,25 @@ def test_ours_stands_beside_gdals() -> None:
     line = Line("defaults", "opening", Asked(3, 2_000_000), Asked(2, 1_000_000))
     *_, row = requests.report(requests.options_of([]), [line])
     assert row == "| defaults | opening | 3 | 2 | 1.50 | 2.00 | 1.00 | 2.00 |"
+
+
+def test_a_masked_scene_is_read_with_its_mask(tmp_path: Path) -> None:
+    shape, *_ = requests.report(requests.options_of(["--mask"]), [])
+    assert "uint16, read with its mask, windows" in shape
+    with pytest.raises(SystemExit):
+        requests.options_of(["--mask", "--scene", "landsat"])
+    file = tmp_path / "scene.tif"
+    scene.make(str(file), 700, 2, "uint16", 1, mask=True)
+    with rasterio.open(file) as dataset:
+        mask = dataset.read_masks(1)
+        read = dataset.read(masked=True)
+        assert all(flags == [MaskFlags.per_dataset] for flags in dataset.mask_flag_enums)
+    assert not list(tmp_path.glob("*.msk"))
+    assert (mask[:500] == scene.swath(0, 500, 700)).all()
+    assert set(np.unique(mask)) == {0, 255}
+    assert 0.7 < (mask > 0).mean() < 0.8
+    assert (read.data[:, mask == 0] == 0).all()
+    assert read.mask[:, mask == 0].all()
 
 
 def test_a_band_is_repeated_and_mirrored_and_no_two_are_the_same() -> None:

@@ -1,5 +1,6 @@
 """A reader over HTTP asks for a mosaic as seldom as for what GDAL makes of the same image."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -18,11 +19,15 @@ from tests.mosaic.pictures import gdal_cog
 SIDE: Final = 1024
 BLOCK: Final = 128
 HALF: Final = SIDE // 2
+ACROSS: Final = Window(HALF - 70, HALF - 70, 200, 200)
+ACROSS_ROWS: Final = 3  # of blocks
+MASKED: Final = "across tiles, with its mask"
 READS: Mapping[str, Callable[[rasterio.DatasetReader], object]] = {
     "full": lambda dataset: dataset.read(),
     "with its mask": lambda dataset: dataset.read(masked=True),
     "overview": lambda dataset: dataset.read(out_shape=(3, HALF, HALF)),
-    "across tiles": lambda dataset: dataset.read(window=Window(HALF - 70, HALF - 70, 200, 200)),
+    "across tiles": lambda dataset: dataset.read(window=ACROSS),
+    MASKED: lambda dataset: dataset.read(window=ACROSS, masked=True),
 }
 
 
@@ -45,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def requests_for(file: Path, read: str) -> int:
-    name = f"{read.replace(' ', '-')}-{file.name}.tif"  # GDAL keeps what it knows of a URL
+    name = f"{re.sub('[ ,]+', '-', read)}-{file.name}.tif"  # GDAL keeps what it knows of a URL
     with (
         serving({name: file}) as site,
         rasterio.Env(GDAL_DISABLE_READDIR_ON_OPEN="EMPTY_DIR"),
@@ -55,11 +60,19 @@ def requests_for(file: Path, read: str) -> int:
     return len(site.asked)
 
 
-@pytest.mark.parametrize("read", READS)
-def test_no_more_requests_than_of_gdals_own(
-    files: dict[str, Path], read: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1")
+
+
+@pytest.mark.parametrize("read", [read for read in READS if read != MASKED])
+def test_no_more_requests_than_of_gdals_own(files: dict[str, Path], read: str) -> None:
     asked = {name: requests_for(file, read) for name, file in files.items()}
     assert asked["rows"] <= asked["gdal"] < asked["windows"], asked
+
+
+def test_a_mask_costs_a_request_for_each_block_row(files: dict[str, Path]) -> None:
+    """More than GDAL's, whose blocks lead to their masks, and the whole price of docs/adr/0032."""
+    asked = [requests_for(files["rows"], read) for read in ("across tiles", MASKED)]
+    assert asked[1] <= asked[0] + ACROSS_ROWS, asked
