@@ -2,7 +2,6 @@
 
 from scenemosaic.dtypes import ITEM_SIZES, is_complex
 from scenemosaic.errors import InputError
-from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.header import Header
 from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.recipes.merge import Merge
@@ -22,7 +21,7 @@ def decide(
     Raises InputError where the options do not suit the image.
     """
     _check_lossy(header, options, notes)
-    block = _block(header.grid, options)
+    block = _block(header, options)
     nbits = _nbits(header, options, notes)
     interleave = _interleave(header, options)
     return Recipe(
@@ -86,19 +85,22 @@ def _check_lossy(header: Header, options: PlanOptions, notes: list[str]) -> None
         notes.append(f"{compress} is lossy: the mosaic's pixels will be near its own, not the same")
 
 
-def _block(grid: Grid, options: PlanOptions) -> int:
+def _block(header: Header, options: PlanOptions) -> int:
     if options.block_size is not None:
         return options.block_size
-    return choose_block(
-        grid.width, grid.height, None if options.window == "auto" else options.window
-    )
+    window = None if options.window == "auto" else options.window
+    return choose_block(header.grid.width, header.grid.height, window, _pixel_bytes(header))
 
 
 def _window(header: Header, block: int, options: PlanOptions) -> int:
     if options.window != "auto":
         return options.window
-    grid, bytes_per_pixel = header.grid, ITEM_SIZES[header.dtype] * header.bands
-    return choose_window(grid.width, grid.height, block, bytes_per_pixel, options.compress)
+    grid = header.grid
+    return choose_window(grid.width, grid.height, block, _pixel_bytes(header), options.compress)
+
+
+def _pixel_bytes(header: Header) -> int:
+    return ITEM_SIZES[header.dtype] * header.bands
 
 
 def _interleave(header: Header, options: PlanOptions) -> str:

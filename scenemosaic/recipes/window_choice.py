@@ -16,12 +16,16 @@ _GOOD_LEVELS: Final = 2
 # A multipart upload has 10,000 parts.
 _GOOD_WINDOWS: Final = 9000
 BLOCKS: Final = (512, 256, 384, 448, 320)
+_STEP_PX: Final = 16
 # What validators take for an image that needs no tiles.
 _UNTILED_PX: Final = 512
 
 
-def choose_block(width: int, height: int, window: int | None) -> int:
+def choose_block(width: int, height: int, window: int | None, bytes_per_pixel: int = 1) -> int:
     """The block size in pixels: 512, or the next that suits this image and divides ``window``.
+
+    An image that is smaller than that, of very many bands, has one block that just holds it:
+    a pixel of 2000 bands would else be compressed as 524 MB.
 
     rio-cogeo takes a level that is exactly one block wide and higher than 512
     pixels for untiled, and so refuses the file (GDAL's own COGs too): a portrait of
@@ -29,6 +33,9 @@ def choose_block(width: int, height: int, window: int | None) -> int:
     No block helps an image one pixel wide and higher than 512: rio-cogeo asks for
     overviews there, and takes their decimation from widths, which stay 1.
     """
+    side = max(width, height)
+    if window is None and side < BLOCKS[0] and BLOCKS[0] ** 2 * bytes_per_pixel > GOOD_RAW_BYTES:
+        return ceil_div(side, _STEP_PX) * _STEP_PX
     usable = [block for block in BLOCKS if window is None or window % block == 0]
     return next((b for b in usable if not _looks_untiled(width, height, b)), 512)
 
@@ -48,7 +55,7 @@ def choose_window(
     overviews and until the windows are few enough for one upload; never past the
     image, nor past what memory and a single request take.
     """
-    if block_size < 16 or block_size % 16:
+    if block_size < _STEP_PX or block_size % _STEP_PX:
         raise InputError(f"block size must be a multiple of 16, not {block_size}")
     window = block_size
     while window < max(width, height) and _wants_more(

@@ -64,13 +64,14 @@ def locked(path: Path, deadline_s: float = LOCK_DEADLINE_S) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        _wait_for_lock(descriptor, path, deadline_s)
+        wait_for_lock(descriptor, path, deadline_s)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait_for_lock(descriptor: int, path: Path, deadline_s: float) -> None:
+def wait_for_lock(descriptor: int, path: Path, deadline_s: float = LOCK_DEADLINE_S) -> None:
+    """Take the exclusive lock of an open file. TransientStoreError where another keeps it."""
     end, pause_s = time.monotonic() + deadline_s, 0.0005
     while not try_lock(descriptor):
         if time.monotonic() > end:

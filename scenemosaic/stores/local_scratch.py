@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from scenemosaic.errors import TransientStoreError
 from scenemosaic.stores import local_files as files
 
 ABANDONED_AFTER_S = 900.0
@@ -22,14 +23,27 @@ def scratch_file(folder: Path, token: str) -> Iterator[tuple[Path, int]]:
     """
     path = folder / f"{token}.tmp"
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = _created(path)
     try:
-        files.try_lock(descriptor)
         yield path, descriptor
     finally:
         os.close(descriptor)
         for name in (path, path.with_suffix(".json")):
             _discard(name)
+
+
+def _created(path: Path) -> int:
+    """A new file, open and locked. Before it is locked another may take it for a dead writer's."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            files.wait_for_lock(descriptor, path)
+        except TransientStoreError:
+            os.close(descriptor)
+            raise
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
+        os.close(descriptor)
 
 
 def sweep(folder: Path, now_s: float | None = None) -> None:

@@ -85,3 +85,20 @@ def test_blocks_are_512_unless_a_level_would_look_untiled(
     width: int, height: int, window: int | None, block: int
 ) -> None:
     assert choose_block(width, height, window) == block
+
+
+@pytest.mark.parametrize(
+    ("side", "bytes_per_pixel", "window", "block"),
+    [
+        (1, 2000, None, 16),
+        (3, 64, None, 512),  # as GDAL has it
+        (100, 400, None, 112),
+        (511, 2000, None, 512),
+        (512, 2000, None, 512),
+        (100, 400, 512, 512),
+    ],
+)
+def test_a_small_image_of_many_bands_has_a_block_that_just_holds_it(
+    side: int, bytes_per_pixel: int, window: int | None, block: int
+) -> None:
+    assert choose_block(side, 1, window, bytes_per_pixel) == block

@@ -281,6 +281,24 @@ def test_a_sweep_takes_only_what_is_old_and_dead(root: Path, store: Store) -> No
     assert not list(folder.iterdir())
 
 
+def test_a_hidden_file_that_is_taken_for_dead_as_it_begins_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, taken = local_files.wait_for_lock, list[bool]()
+
+    def meanwhile(descriptor: int, path: Path) -> None:
+        if not taken:
+            taken.append(local_scratch.discard(tmp_path, path.name))
+        real(descriptor, path)
+
+    monkeypatch.setattr(local_files, "wait_for_lock", meanwhile)
+    with local_scratch.scratch_file(tmp_path, "new") as (path, descriptor):
+        assert taken == [True]
+        assert path.stat().st_ino == os.fstat(descriptor).st_ino
+        assert not local_scratch.discard(tmp_path, path.name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_big_compositions_are_not_forced_to_disk_and_small_ones_are(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
