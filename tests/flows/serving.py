@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests import databases, servers
+from tests import databases, forked, servers
 from tests.servers import Server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ def start_prefect(
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The test's environment, in which a command finds the product as it lies here."""
-    return {**os.environ, "PYTHONPATH": str(REPOSITORY), **(extra or {})}
+    return {**os.environ, "PYTHONPATH": servers.PYTHONPATH, **(extra or {})}
 
 
 def start_command(
@@ -129,7 +129,8 @@ def finish(process: "subprocess.Popen[str]") -> Answer:
 def run_command(
     arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
 ) -> Answer:
-    return finish(start_command(arguments, folder, extra))
+    """The same, which was waited for: a fork of a process that has imported what commands do."""
+    return Answer(*forked.forks().run(arguments, folder, environment(extra), COMMAND_S))
 
 
 def request(

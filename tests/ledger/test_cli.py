@@ -25,6 +25,7 @@ from tests.flows.serving import (
 from tests.flows.test_deployment import prefect
 from tests.jobs.places import MakePlace, Place
 from tests.ledger.jobs import finished
+from tests.recovery.runs import start
 
 WAIT_S = 90
 DEPLOYMENT = """
@@ -230,7 +231,7 @@ def waiting_run(url: str, job_id: str, state: str = "Paused") -> str:
         if mine:
             return str(mine[0]["id"])
         assert time.monotonic() < end, "the run is not paused"
-        time.sleep(0.2)
+        time.sleep(0.5)
 
 
 def resume(url: str, run_id: str, **answer: object) -> None:
@@ -280,8 +281,7 @@ def test_a_deployment_is_suspended_and_begins_again(
     prefect(prefect_server, REPOSITORY, "deploy", "--all", "--prefect-file", str(file))
     try:
         given = {"job_id": spec.plan.job_id, "to": spec.root, "ledger": "daily", "approve": True}
-        named = ["publish/approved", "--params", json.dumps(given)]
-        prefect(prefect_server, tmp_path, "deployment", "run", *named)
+        start(prefect_server, "publish/approved", given)
         worker = ["worker", "start", "--pool", pool, "--run-once"]
         prefect(prefect_server, tmp_path, *worker)
         run_id = waiting_run(prefect_server, spec.plan.job_id, "Suspended")

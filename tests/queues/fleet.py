@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.flows.serving import REPOSITORY
+from tests.servers import PYTHONPATH
 from tests.queues.aws import Queues
 
 # The work goes on in other processes; only the looking waits.
@@ -71,7 +72,7 @@ def start_module(
         return subprocess.Popen(
             [sys.executable, "-m", name, *arguments],
             cwd=REPOSITORY,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **env},
+            env={**os.environ, "PYTHONPATH": PYTHONPATH, "OPENBLAS_NUM_THREADS": "1", **env},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
