@@ -2,16 +2,20 @@
 
 What a command imports takes longer than what most tests have it do. ``python -m tests.forked``
 imports all but Prefect, once, and each command is a fork of it: a process of its own, with its own
-environment, folder, streams and exit code, in which :func:`flows.cli.main` begins as ever.
+environment, folder, streams and exit code, in which :func:`flows.cli.main` begins as ever. So are
+the modules of tests that are processes.
 """
 
 import atexit
 import contextlib
 import functools
+import gc
 import importlib
 import json
 import os
 import pkgutil
+import runpy
+import select
 import selectors
 import signal
 import socket
@@ -22,11 +26,49 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+COMMANDS = "flows.cli"
 REPOSITORY = Path(__file__).resolve().parent.parent
 _OF_COMMANDS = ("console", "cli_gc", "cli_jobs", "cli_ledger", "cli_plan", "cli_policy",
                 "cli_preflight", "cli_process", "cli_publish", "cli_repair", "cli_verify",
                 "streams", "stopping")  # fmt: skip
-_MOST_BYTES = 1 << 20
+_NUMBER = 9  # as many digits
+
+
+class Fork:
+    """A process that was forked, with as much of ``subprocess.Popen`` as tests ask of one.
+
+    It leads a process group of its own.
+    """
+
+    def __init__(self, asked: socket.socket, out: Any, err: Any, stdin: Any = None) -> None:
+        self._asked, self._out, self._err, self.stdin = asked, out, err, stdin
+        self.stdout = out
+        self.pid = int(_received(asked, _NUMBER))
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit code, negative where a signal ended it, or None while it is at work."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code. Raises subprocess.TimeoutExpired."""
+        if self.returncode is None:
+            if not select.select([self._asked], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(f"fork {self.pid}", timeout or 0)
+            self.returncode = int(_received(self._asked, _NUMBER))
+            self._asked.close()
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """All that it said to stdout and to stderr, which are files."""
+        self.wait(timeout)
+        return _read(self._out), _read(self._err)
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
 
 
 class Forks:
@@ -46,27 +88,49 @@ class Forks:
                 start_new_session=True,
             )
 
-    def run(
-        self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], give_up_s: float
-    ) -> tuple[int, str, str]:
-        """Exit code, stdout and stderr of ``scenemosaic ARGUMENTS``. One that hangs is killed."""
-        with (
-            tempfile.TemporaryFile() as out,
-            tempfile.TemporaryFile() as err,
-            socket.socket(socket.AF_UNIX) as asked,
-        ):
-            asked.connect(self._address)
-            text = json.dumps([list(arguments), str(folder), dict(env)]).encode()
-            socket.send_fds(asked, [b"%9d" % len(text)], [out.fileno(), err.fileno()])
-            asked.sendall(text)
-            pid = int(_received(asked, 9))
-            asked.settimeout(give_up_s)
-            try:
-                code = int(_received(asked, 9))
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise
-            return code, _read(out), _read(err)
+    def start(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        folder: Path,
+        env: Mapping[str, str],
+        log: Any = None,
+    ) -> Fork:
+        """``python -m MODULE ARGUMENTS`` in ``folder``, without stdin.
+
+        Its streams are files, or ``log``, which is one.
+        """
+        # They are read once it has ended.
+        out = log or tempfile.TemporaryFile()  # noqa: SIM115
+        err = log or tempfile.TemporaryFile()  # noqa: SIM115
+        with open(os.devnull, "rb") as null:
+            return Fork(self._ask(module, arguments, folder, env, [null, out, err]), out, err)
+
+    def start_piped(
+        self, module: str, arguments: Sequence[str], folder: Path, env: Mapping[str, str]
+    ) -> Fork:
+        """The same, which is talked to: its stdin and its stdout are pipes, its stderr is ours."""
+        (take, give), (hear, say) = os.pipe(), os.pipe()
+        asked = self._ask(module, arguments, folder, env, [take, say, 2])
+        os.close(take)
+        os.close(say)
+        return Fork(asked, open(hear), None, open(give, "w"))
+
+    def _ask(
+        self,
+        module: str,
+        arguments: Sequence[str],
+        folder: Path,
+        env: Mapping[str, str],
+        streams: Sequence[Any],
+    ) -> socket.socket:
+        asked = socket.socket(socket.AF_UNIX)
+        asked.connect(self._address)
+        text = json.dumps([module, list(arguments), str(folder), dict(env)]).encode()
+        numbers = [one if isinstance(one, int) else one.fileno() for one in streams]
+        socket.send_fds(asked, [b"%9d" % len(text)], numbers)
+        asked.sendall(text)
+        return asked
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -84,8 +148,9 @@ def forks() -> Forks:
 
 
 def _read(file: Any) -> str:
-    file.seek(0)
-    return str(file.read().decode().replace("\r\n", "\n"))
+    with file:
+        file.seek(0)
+        return str(file.read().decode())
 
 
 def _received(connection: socket.socket, size: int) -> bytes:
@@ -111,10 +176,11 @@ def _import_all() -> None:
     for name in ("cli", *_OF_COMMANDS):
         importlib.import_module(f"flows.{name}")
     assert "prefect" not in sys.modules, "a command may not even import it where it needs it not"
+    gc.freeze()
 
 
 def _serve(listener: socket.socket) -> list[str] | None:
-    """Fork for whoever asks until stdin ends. In a fork: the command's arguments."""
+    """Fork for whoever asks until stdin ends. In a fork: its module and its arguments."""
     with selectors.DefaultSelector() as waiting:
         waiting.register(listener, selectors.EVENT_READ)
         waiting.register(sys.stdin, selectors.EVENT_READ)
@@ -132,13 +198,15 @@ def _serve(listener: socket.socket) -> list[str] | None:
                         listener.close()
                         asked.close()
                         return _become(given, streams)
+                with contextlib.suppress(OSError):  # it has done so itself, and may have ended
+                    os.setpgid(pid, pid)
                 asked.sendall(b"%9d" % pid)
                 waiting.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, asked))
 
 
 @contextlib.contextmanager
 def _given(asked: socket.socket) -> Iterator[tuple[Any, list[int]]]:
-    size, streams, *_ = socket.recv_fds(asked, 9, 2)
+    size, streams, *_ = socket.recv_fds(asked, _NUMBER, 3)
     try:
         yield json.loads(_received(asked, int(size))), streams
     finally:
@@ -156,29 +224,32 @@ def _tell_end(waiting: selectors.BaseSelector, key: selectors.SelectorKey) -> No
 
 
 def _become(given: Any, streams: list[int]) -> list[str]:
-    """This fork is the command now."""
-    arguments, folder, env = given
+    """This fork is the module's process now."""
+    module, arguments, folder, env = given
+    os.setpgid(0, 0)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
-    null = os.open(os.devnull, os.O_RDONLY)
-    for number, stream in enumerate([null, *streams]):
+    for number, stream in enumerate(streams):
         os.dup2(stream, number)
-    os.close(null)
-    return list(arguments)
+    return [module, *arguments]
 
 
 def _main() -> None:
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         _import_all()
-        arguments = _serve(listener)
-    if arguments is not None:
+        asked = _serve(listener)
+    if asked is None:
+        return
+    # As ``python -m`` has it: the folder where it stands comes first.
+    sys.path[0] = os.getcwd()
+    module, *sys.argv[1:] = asked
+    if module == COMMANDS:
         from flows import cli
 
-        sys.argv = ["scenemosaic", *arguments]
-        # As ``python -m`` has it: the folder where the user stands comes first.
-        sys.path[0] = os.getcwd()
         cli.main()
+    else:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

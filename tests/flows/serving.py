@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests import databases, forked, servers
+from tests.forked import Fork
 from tests.servers import Server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -115,7 +116,7 @@ def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
     assert not [said for said in ("Traceback", "Crash detected") if said in err], err
 
 
-def finish(process: "subprocess.Popen[str]") -> Answer:
+def finish(process: "subprocess.Popen[str] | Fork") -> Answer:
     """Wait for a command; one that hangs is killed and fails the test."""
     try:
         out, err = process.communicate(timeout=COMMAND_S)
@@ -123,6 +124,7 @@ def finish(process: "subprocess.Popen[str]") -> Answer:
         process.kill()
         process.communicate()
         raise
+    assert process.returncode is not None
     return Answer(process.returncode, out, err)
 
 
@@ -130,7 +132,8 @@ def run_command(
     arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
 ) -> Answer:
     """The same, which was waited for: a fork of a process that has imported what commands do."""
-    return Answer(*forked.forks().run(arguments, folder, environment(extra), COMMAND_S))
+    forks = forked.forks()
+    return finish(forks.start(forked.COMMANDS, arguments, folder, environment(extra)))
 
 
 def request(
