@@ -22,6 +22,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,9 @@ class Fork:
     def wait(self, timeout: float | None = None) -> int:
         """Its exit code. Raises subprocess.TimeoutExpired."""
         if self.returncode is None:
-            if not select.select([self._asked], [], [], timeout)[0]:
+            ended = select.poll()
+            ended.register(self._asked, select.POLLIN)
+            if not ended.poll(None if timeout is None else timeout * 1000):
                 raise subprocess.TimeoutExpired(f"fork {self.pid}", timeout or 0)
             self.returncode = int(_received(self._asked, _NUMBER))
             self._asked.close()
@@ -75,8 +78,7 @@ class Forks:
     """The process that forks, which ends with this one; safe in many threads."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="sm-forks-")
-        self._address = str(Path(self._folder.name) / "socket")
+        self._address = f"\0scenemosaic-{uuid.uuid4().hex}"  # no file that could be left behind
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._address)
             listener.listen(64)
@@ -136,7 +138,6 @@ class Forks:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
-        self._folder.cleanup()
 
 
 @functools.cache

@@ -128,12 +128,18 @@ def finish(process: "subprocess.Popen[str] | Fork") -> Answer:
     return Answer(process.returncode, out, err)
 
 
+def fork_command(
+    arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
+) -> Fork:
+    """The same as a fork of a process that has imported what commands do, but for Prefect."""
+    return forked.forks().start(forked.COMMANDS, arguments, folder, environment(extra))
+
+
 def run_command(
     arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
 ) -> Answer:
-    """The same, which was waited for: a fork of a process that has imported what commands do."""
-    forks = forked.forks()
-    return finish(forks.start(forked.COMMANDS, arguments, folder, environment(extra)))
+    """What such a fork has left once it has ended."""
+    return finish(fork_command(arguments, folder, extra))
 
 
 def request(
