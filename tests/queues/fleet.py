@@ -13,7 +13,7 @@ from tests.forked import Fork, forks
 from tests.queues.aws import Queues
 
 # The work goes on in other processes; only the looking waits.
-_LOOK_S = 0.1
+_LOOK_S = 0.3
 _END_S = 120
 
 
