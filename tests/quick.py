@@ -13,7 +13,7 @@ def make_quick() -> None:
     """No machine fails here, and no file of botocore's changes: nothing is synced or read twice.
 
     Nor does rasterio look for an account before it opens a file. What tests start as processes
-    of their own is as it comes.
+    of their own is as it comes, but for its imports (tests/forked.py) and its collector.
     """
     os.fsync = lambda descriptor: None
     # What pytest makes of the tests' assertions is kept for the other workers and the next run.

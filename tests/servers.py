@@ -36,6 +36,10 @@ AZURITE_ACCOUNT = "devstoreaccount1"
 AZURITE_KEY = (
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
+_TESTS = Path(__file__).resolve().parent
+# What a Python of ours reads as it starts; and with the product as it lies here.
+SELDOM = str(_TESTS / "seldom")
+PYTHONPATH = os.pathsep.join([str(_TESTS.parent), SELDOM])
 _KEPT_ENV = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV")
 _port_offsets = itertools.count()
 # Proxies of the environment must never see a request to a server of ours.
@@ -102,7 +106,7 @@ def clean_env(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str,
     """A small environment whose home and temporary files are in ``folder``."""
     kept = {name: os.environ[name] for name in _KEPT_ENV if name in os.environ}
     own = {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"}
-    return kept | own | dict(extra or {})
+    return kept | own | {"PYTHONPATH": SELDOM} | dict(extra or {})
 
 
 def start(

@@ -20,6 +20,9 @@ def enter(folder: Path) -> None:
             del os.environ[name]
     # Else hundreds of processes compile the product's modules, each anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # What all processes that begin here read first.
+    path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*filter(None, path), servers.SELDOM]))
     os.environ.update(_environment(folder))
 
 

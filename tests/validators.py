@@ -1,8 +1,11 @@
 """Three judges of a COG: rio-cogeo, GDAL's own validator, and reading every block."""
 
+import atexit
 import functools
+import json
 import os
 import subprocess
+import tempfile
 import warnings
 from pathlib import Path
 from typing import NoReturn
@@ -15,6 +18,21 @@ from rio_cogeo.cogeo import cog_validate
 GDAL_PYTHON = "/usr/bin/python3"  # Debian's bindings belong to Debian's interpreter
 _VALIDATOR = "osgeo_utils.samples.validate_cloud_optimized_geotiff"
 _RUN_S = 120
+# Without the settings by which rasterio's own GDAL finds its data.
+_GDAL_ENV = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+_JUDGE = f"""
+import json, os, sys
+from {_VALIDATOR} import main
+for line in sys.stdin:
+    path, said = json.loads(line)
+    judging = os.fork()
+    if not judging:
+        with open(said, "w") as out:
+            os.dup2(out.fileno(), 1)
+            os.dup2(out.fileno(), 2)
+        sys.exit(main(["validate", "--full-check=yes", path]))
+    print(os.waitstatus_to_exitcode(os.waitpid(judging, 0)[1]), flush=True)
+"""
 
 
 def assert_valid_cog(path: str | os.PathLike[str]) -> None:
@@ -41,9 +59,8 @@ def assert_gdal_accepts(path: str | os.PathLike[str]) -> None:
             pytest.fail(f"{reason} (Debian: apt-get install python3-gdal)")
         warnings.warn(f"{reason}; that part was left out", stacklevel=2)
         return
-    done = _gdal_python("-m", _VALIDATOR, "--full-check=yes", os.fspath(path))
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, f"GDAL's validator refuses {path}: {said}"
+    code, said = _gdals_verdict(os.path.abspath(path))
+    assert code == 0, f"GDAL's validator refuses {path}: {said}"
     assert "is a valid cloud optimized GeoTIFF" in said, said
     assert "warnings were found" not in said, f"GDAL's validator warns of {path}: {said}"
 
@@ -92,12 +109,37 @@ def _gdal_validator_is_there() -> bool:
 
 
 def _gdal_python(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    # Isolated, and without the settings by which rasterio's own GDAL finds its data.
     return subprocess.run(
         [GDAL_PYTHON, "-I", *arguments],
         capture_output=True,
         text=True,
         timeout=_RUN_S,
         check=False,
-        env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+        env=_GDAL_ENV,
     )
+
+
+def _gdals_verdict(path: str) -> tuple[int, str]:
+    """Exit code of the validator, and what it says on both of its streams."""
+    judge = _gdal_judge()
+    assert judge.stdin is not None
+    assert judge.stdout is not None
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as said:
+        judge.stdin.write(json.dumps([path, said.name]) + "\n")
+        judge.stdin.flush()
+        return int(judge.stdout.readline()), said.read()
+
+
+@functools.cache
+def _gdal_judge() -> "subprocess.Popen[str]":
+    """A process that has imported GDAL; each file is looked at by a fork of it."""
+    judge = subprocess.Popen(
+        [GDAL_PYTHON, "-I", "-c", _JUDGE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=_GDAL_ENV,
+    )
+    assert judge.stdin is not None
+    atexit.register(judge.stdin.close)
+    return judge

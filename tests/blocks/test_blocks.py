@@ -139,7 +139,7 @@ def test_credentials_that_are_gone_are_an_error_of_their_own() -> None:
 def test_one_command_registers_them_all(prefect_server: str) -> None:
     done = subprocess.run(
         [servers.script("prefect"), "block", "register", "-m", "blocks"],
-        env={**os.environ, "PREFECT_API_URL": prefect_server, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PREFECT_API_URL": prefect_server, "PYTHONPATH": servers.PYTHONPATH},
         capture_output=True,
         text=True,
         check=True,

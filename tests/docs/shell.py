@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.conftest import REPOSITORY
+from tests import servers
 from tests.docs.documents import Command
 
 READY_S = 180.0
@@ -94,7 +94,7 @@ def terminal(
         made.mkdir()
     tools = _make_tools(folder.with_name(f"{folder.name}-tools"))
     path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
-    env = {**os.environ, **env, "PATH": path, "PYTHONPATH": str(REPOSITORY)}
+    env = {**os.environ, **env, "PATH": path, "PYTHONPATH": servers.PYTHONPATH}
     bash = subprocess.Popen(
         ["bash", "--norc"], cwd=folder, env=env, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,

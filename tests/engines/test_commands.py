@@ -40,7 +40,7 @@ def test_a_backfill_on_ray_outlives_a_worker_and_leaves_nothing(tmp_path: Path, 
     sizes = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
     mark = {"PREFECT_API_URL": api, MARK: str(tmp_path)}
     process = start_command([*given, *sizes], tmp_path, mark)
-    until("a batch", lambda: killed_one(tmp_path) or process.poll() is not None)
+    until("a batch", lambda: killed_one(tmp_path) or process.poll() is not None, passes=True)
     answer = finish(process)
     assert answer.code == 0, answer.err
     options = RecipeFields(window=WINDOW, block_size=BLOCK).options()
@@ -82,7 +82,7 @@ def test_a_command_that_is_ended_leaves_no_worker(
         start_new_session=True,
     )
     try:
-        until("a tile", lambda: any(root.glob("tiles/*/*.tif")))
+        until("a tile", lambda: any(root.glob("tiles/*/*.tif")), passes=True)
         assert len(marked(tmp_path)) > 2
         send(process.pid, number)
         _, err = process.communicate(timeout=200)

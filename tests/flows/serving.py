@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests import databases, servers
+from tests import databases, forked, servers
+from tests.forked import Fork
 from tests.servers import Server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -77,7 +78,7 @@ def start_prefect(
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The test's environment, in which a command finds the product as it lies here."""
-    return {**os.environ, "PYTHONPATH": str(REPOSITORY), **(extra or {})}
+    return {**os.environ, "PYTHONPATH": servers.PYTHONPATH, **(extra or {})}
 
 
 def start_command(
@@ -115,7 +116,7 @@ def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
     assert not [said for said in ("Traceback", "Crash detected") if said in err], err
 
 
-def finish(process: "subprocess.Popen[str]") -> Answer:
+def finish(process: "subprocess.Popen[str] | Fork") -> Answer:
     """Wait for a command; one that hangs is killed and fails the test."""
     try:
         out, err = process.communicate(timeout=COMMAND_S)
@@ -123,13 +124,22 @@ def finish(process: "subprocess.Popen[str]") -> Answer:
         process.kill()
         process.communicate()
         raise
+    assert process.returncode is not None
     return Answer(process.returncode, out, err)
+
+
+def fork_command(
+    arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
+) -> Fork:
+    """The same as a fork of a process that has imported what commands do, but for Prefect."""
+    return forked.forks().start(forked.COMMANDS, arguments, folder, environment(extra))
 
 
 def run_command(
     arguments: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None
 ) -> Answer:
-    return finish(start_command(arguments, folder, extra))
+    """What such a fork has left once it has ended."""
+    return finish(fork_command(arguments, folder, extra))
 
 
 def request(

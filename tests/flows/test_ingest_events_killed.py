@@ -1,7 +1,6 @@
 """The flow in three processes on a real server, killed and started again as messages are left."""
 
 import random
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from tests import servers
 from tests.flows.scenes import make_scene
 from tests.flows.serving import api
+from tests.forked import Fork
 from tests.queues.aws import created, make_queues
 from tests.queues.fleet import Fleet, start_module
 from tests.queues.landing import check_written_once
@@ -40,7 +40,7 @@ def test_every_job_once_and_no_run_fails_for_it(
     queues = make_queues(ministack, MOST)
     queues.send(every)
 
-    def start(name: str) -> "subprocess.Popen[bytes]":
+    def start(name: str) -> Fork:
         arguments = [queues.url, f"s3://{out}/root", f"dynamodb://{table}", str(HIDDEN_S)]
         env = {"AWS_ENDPOINT_URL": ministack, "PREFECT_API_URL": prefect_server}
         module = "tests.flows.run_ingest_events"

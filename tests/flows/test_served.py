@@ -120,7 +120,7 @@ def _in_hand(url: str, folder: Path) -> str:
     slow = {"window": 512, "block_size": 512, "compress": "zstd", "level": 22}
     given = {"sources": [str(scene)], "to": str(folder / "left"), "recipe": slow}
     run_id = start(url, "process_scene", given | {"workers": 1, "windows_per_task": 1})
-    until("a tile", lambda: any(folder.glob("left/tiles/*/*.tif")))
+    until("a tile", lambda: any(folder.glob("left/tiles/*/*.tif")), passes=True)
     return run_id
 
 

@@ -1,8 +1,6 @@
 """A job whose windows are committed, behind a counting proxy, and assemblers that race for it."""
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from scenemosaic import job, keys
 from scenemosaic.planning import PlanOptions
 from tests.faults.proxy import Proxy
 from tests.faults.wire import Request
+from tests.forked import Fork, forks
 from tests.jobs.places import REPOSITORY, Place, client
 from tests.validators import assert_valid_cog
 
@@ -66,17 +65,10 @@ class Committed:
     def key(self) -> str:
         return keys.mosaic_key(self.job_id)
 
-    def start(self, run_id: str, lease_s: float = 1.0) -> "subprocess.Popen[str]":
-        module = (sys.executable, "-m", "tests.jobs.assemble_job")
-        return subprocess.Popen(
-            [*module, self.job_id, self.place.root, self.place.manifest, run_id],
-            cwd=REPOSITORY,
-            env={**os.environ, **self.place.env, "SCENEMOSAIC_CLAIM_LEASE_S": str(lease_s)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+    def start(self, run_id: str, lease_s: float = 1.0) -> Fork:
+        given = [self.job_id, self.place.root, self.place.manifest, run_id]
+        env = {**os.environ, **self.place.env, "SCENEMOSAIC_CLAIM_LEASE_S": str(lease_s)}
+        return forks().start("tests.jobs.assemble_job", given, REPOSITORY, env)
 
     def assemble(self, run_id: str) -> job.MosaicResult:
         spec = job.load_job(self.job_id, self.place.root, self.place.manifest)

@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import boto3
 
 from scenemosaic import keys
+from tests.forked import Fork, forks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # A run that was killed is waited for no longer than this.
@@ -27,23 +26,10 @@ class Place:
     manifest: str
     env: Mapping[str, str] = field(default_factory=dict)
 
-    def command(self, source: Path, window: int, run_id: str) -> list[str]:
-        module = ["-m", "tests.jobs.run_job"]
-        return [
-            *(sys.executable, *module),
-            *(str(source), self.root, self.manifest, str(window), run_id),
-        ]
-
-    def start(self, source: Path, window: int, run_id: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            self.command(source, window, run_id),
-            cwd=REPOSITORY,
-            env={**os.environ, "SCENEMOSAIC_CLAIM_LEASE_S": LEASE_S, **self.env},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+    def start(self, source: Path, window: int, run_id: str) -> Fork:
+        given = [str(source), self.root, self.manifest, str(window), run_id]
+        env = {**os.environ, "SCENEMOSAIC_CLAIM_LEASE_S": LEASE_S, **self.env}
+        return forks().start("tests.jobs.run_job", given, REPOSITORY, env)
 
     def versions(self) -> dict[str, list[str]]:
         """Every key of the contract below the root, and the digest of each of its versions.
@@ -91,10 +77,10 @@ def _local_versions(place: Place) -> dict[str, list[str]]:
     }
 
 
-def finish(process: "subprocess.Popen[str]", timeout_s: float = 240) -> tuple[int, str, str]:
+def finish(process: Fork, timeout_s: float = 240) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a started run."""
     out, err = process.communicate(timeout=timeout_s)
-    return process.returncode, out, err
+    return process.wait(), out, err
 
 
 MakePlace = Callable[[], Place]

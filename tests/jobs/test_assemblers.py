@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.faults.proxy import no_faults
 from tests.faults.wire import Request
+from tests.forked import Fork
 from tests.jobs.assembling import (
     Committed,
     is_abort,
@@ -24,15 +24,15 @@ from tests.jobs.places import finish
 MANY = 8
 LONG_S = 120.0
 
-Start = Callable[..., "subprocess.Popen[str]"]
+Start = Callable[..., Fork]
 
 
 @pytest.fixture
 def start(committed: Committed) -> Iterator[Start]:
     """Starts assemblers, and ends those that a failed test left behind."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[Fork] = []
 
-    def begin(run_id: str, lease_s: float = 1.0) -> "subprocess.Popen[str]":
+    def begin(run_id: str, lease_s: float = 1.0) -> Fork:
         started.append(committed.start(run_id, lease_s))
         return started[-1]
 
@@ -43,7 +43,7 @@ def start(committed: Committed) -> Iterator[Start]:
             process.communicate(timeout=30)
 
 
-def outcome(process: "subprocess.Popen[str]") -> str:
+def outcome(process: Fork) -> str:
     code, out, err = finish(process)
     assert code == 0, err
     return str(json.loads(out)["outcome"])
@@ -53,7 +53,7 @@ def parts_wait(delay_s: float) -> Callable[[Request], float | None]:
     return lambda seen: delay_s if is_part(seen) else None
 
 
-def killed(process: "subprocess.Popen[str]") -> None:
+def killed(process: Fork) -> None:
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGKILL)
     assert finish(process)[0] == -signal.SIGKILL

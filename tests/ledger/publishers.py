@@ -3,11 +3,10 @@
 import contextlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+from tests.forked import forks
 from tests.jobs.places import REPOSITORY, Place
 
 ANSWER_S = 60
@@ -17,14 +16,11 @@ class Publisher:
     """One process; :meth:`ask` returns at once, :meth:`answer` waits."""
 
     def __init__(self, place: Place) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ledger.run_publish", place.root, place.manifest],
-            cwd=REPOSITORY,
-            env={**os.environ, **place.env},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
+        self._process = forks().start_piped(
+            "tests.ledger.run_publish",
+            [place.root, place.manifest],
+            REPOSITORY,
+            {**os.environ, **place.env},
         )
 
     def ask(self, job_id: str, ledger: str, run_id: str, slots: int, **more: int) -> None:

@@ -12,12 +12,13 @@ from scenemosaic import keys
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.state import Cleared
-from tests.cli.test_commands import loaded
+from tests.cli.test_commands import imports_prefect, loaded
 from tests.flows.serving import (
     REPOSITORY,
     Answer,
     api,
     finish,
+    fork_command,
     request,
     run_command,
     start_command,
@@ -25,6 +26,7 @@ from tests.flows.serving import (
 from tests.flows.test_deployment import prefect
 from tests.jobs.places import MakePlace, Place
 from tests.ledger.jobs import finished
+from tests.recovery.runs import start
 
 WAIT_S = 90
 DEPLOYMENT = """
@@ -214,7 +216,7 @@ def test_they_do_without_prefect(spec: JobSpec, tmp_path: Path) -> None:
         ledger(spec, "show"),
         ledger(spec, "clear", "--run-id", "x", "--reason", "y"),
     ):
-        assert loaded(arguments, tmp_path, ("prefect",)) == []
+        assert not imports_prefect(arguments, tmp_path)
     heavy = ("prefect", "rasterio", "numpy", "boto3", "sqlalchemy")
     assert loaded(["publish", "--help"], tmp_path, heavy) == []
     assert loaded(["ledger", "clear", "--help"], tmp_path, heavy) == []
@@ -230,7 +232,7 @@ def waiting_run(url: str, job_id: str, state: str = "Paused") -> str:
         if mine:
             return str(mine[0]["id"])
         assert time.monotonic() < end, "the run is not paused"
-        time.sleep(0.2)
+        time.sleep(0.5)
 
 
 def resume(url: str, run_id: str, **answer: object) -> None:
@@ -280,8 +282,7 @@ def test_a_deployment_is_suspended_and_begins_again(
     prefect(prefect_server, REPOSITORY, "deploy", "--all", "--prefect-file", str(file))
     try:
         given = {"job_id": spec.plan.job_id, "to": spec.root, "ledger": "daily", "approve": True}
-        named = ["publish/approved", "--params", json.dumps(given)]
-        prefect(prefect_server, tmp_path, "deployment", "run", *named)
+        start(prefect_server, "publish/approved", given)
         worker = ["worker", "start", "--pool", pool, "--run-once"]
         prefect(prefect_server, tmp_path, *worker)
         run_id = waiting_run(prefect_server, spec.plan.job_id, "Suspended")
@@ -305,7 +306,7 @@ def test_two_operators_clear_at_once(spec: JobSpec, tmp_path: Path) -> None:
     hold(spec, "dead")
     book = open_book(open_session(spec).store, "daily")
     given = ledger(spec, "clear", "--run-id", "dead", "--reason", "mine", "--json")
-    running = [start_command(given, tmp_path) for _ in range(2)]
+    running = [fork_command(given, tmp_path) for _ in range(2)]
     answers = [finish(process) for process in running]
     assert [answer.code for answer in answers] == [0, 0]
     (entry,) = book.read().history

@@ -10,7 +10,7 @@ from scenemosaic.auditing import audit
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.state import Published
-from tests.flows.serving import finish, start_command
+from tests.flows.serving import finish, fork_command, run_command
 from tests.jobs.places import Place
 from tests.ledger.jobs import finished
 from tests.ledger.publishers import publishers
@@ -85,7 +85,7 @@ def test_three_commands_at_once(specs: list[JobSpec], place: Place, tmp_path: Pa
         given = ["--to", place.root, "--manifest", place.manifest, "--ledger", ledger]
         rule = ["--slots", "2", "--time-zone", "Europe/Berlin", "--json"]
         running = [
-            start_command(["publish", spec.plan.job_id, *given, *rule], tmp_path, place.env)
+            fork_command(["publish", spec.plan.job_id, *given, *rule], tmp_path, place.env)
             for spec in specs
         ]
         answers = [finish(process) for process in running]
@@ -152,9 +152,7 @@ def test_killed_and_cleared_the_next_publishes_and_lists_both(
         dying.ask(ours, "daily", "dead", 5, die_after=2)
         assert dying.ended() == -9
         clear = ["ledger", "clear", "daily", "--to", place.root, "--run-id", "dead"]
-        cleared = finish(
-            start_command([*clear, "--reason", "killed by the test"], tmp_path, place.env)
-        )
+        cleared = run_command([*clear, "--reason", "killed by the test"], tmp_path, place.env)
         assert cleared.code == 0, cleared.err
         next_one.ask(theirs, "daily", "next", 2)
         assert next_one.answer()["outcome"] == "published"

@@ -3,18 +3,17 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.flows.serving import REPOSITORY
+from tests.forked import Fork, forks
 from tests.queues.aws import Queues
 
 # The work goes on in other processes; only the looking waits.
-_LOOK_S = 0.1
+_LOOK_S = 0.3
 _END_S = 120
 
 
@@ -23,12 +22,12 @@ class Fleet:
     """``size`` consumers; ``start(name)`` starts one, which ends by itself once nothing comes."""
 
     queues: Queues
-    start: Callable[[str], "subprocess.Popen[bytes]"]
+    start: Callable[[str], Fork]
     size: int
     seed: int
     killed: int = 0
     codes: list[int] = field(default_factory=list)
-    _running: "list[subprocess.Popen[bytes]]" = field(default_factory=list)
+    _running: list[Fork] = field(default_factory=list)
     _started: int = 0
 
     def work(self, kill_below: Sequence[int]) -> None:
@@ -63,23 +62,13 @@ class Fleet:
         self._fill_up()
 
 
-def start_module(
-    name: str, arguments: Sequence[str], env: Mapping[str, str], log: Path
-) -> "subprocess.Popen[bytes]":
+def start_module(name: str, arguments: Sequence[str], env: Mapping[str, str], log: Path) -> Fork:
     """``python -m NAME ARGUMENTS``, its own process group, what it says in ``log``."""
     with log.open("wb") as out:
-        return subprocess.Popen(
-            [sys.executable, "-m", name, *arguments],
-            cwd=REPOSITORY,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **env},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
+        return forks().start(name, arguments, REPOSITORY, {**os.environ, **env}, out)
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: Fork) -> None:
     """SIGKILL to a process of ours and all that it started."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,13 +1,13 @@
 """1,000 messages, a fifth of them twice, and three consumers that are killed at random."""
 
 import random
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests import servers
 from tests.flows.scenes import make_scene
+from tests.forked import Fork
 from tests.queues.aws import created, make_queues
 from tests.queues.fleet import Fleet, start_module
 from tests.queues.landing import check_written_once
@@ -45,7 +45,7 @@ def test_every_job_once_and_only_what_is_bad_is_buried(ministack: str, tmp_path:
     queues = make_queues(ministack, MOST)
     queues.send(every)
 
-    def start(name: str) -> "subprocess.Popen[bytes]":
+    def start(name: str) -> Fork:
         arguments = [queues.url, f"s3://{out}/root", f"dynamodb://{table}", name, str(HIDDEN_S)]
         env = {"AWS_ENDPOINT_URL": ministack}
         return start_module("tests.queues.run_consumer", arguments, env, tmp_path / f"{name}.log")

@@ -9,20 +9,29 @@ from tests.faults.proxy import Fault, Proxy, Rule
 from tests.faults.wire import Request
 
 GIVE_UP_S = 400.0
-LOOK_S = 0.1
+LOOK_S, SELDOM_S = 0.1, 1.0
 T = TypeVar("T")
 
 
 def until(
-    what: str | Callable[[], str], ask: Callable[[], T | None], give_up_s: float = GIVE_UP_S
+    what: str | Callable[[], str],
+    ask: Callable[[], T | None],
+    give_up_s: float = GIVE_UP_S,
+    *,
+    passes: bool = False,
 ) -> T:
-    """The answer, once there is one. ``what`` may say how things stand when there is none."""
-    end = time.monotonic() + give_up_s
+    """The answer, once there is one. ``what`` may say how things stand when there is none.
+
+    Who has waited long looks more seldom, since servers work for each look; not where what is
+    waited for ``passes``.
+    """
+    begin = time.monotonic()
     while not (found := ask()):
-        if time.monotonic() > end:
+        waited_s = time.monotonic() - begin
+        if waited_s > give_up_s:
             said = what if isinstance(what, str) else what()
             raise AssertionError(f"not within {give_up_s:.0f} s: {said}")
-        time.sleep(LOOK_S)
+        time.sleep(LOOK_S if passes else min(max(LOOK_S, waited_s / 20), SELDOM_S))
     return found
 
 

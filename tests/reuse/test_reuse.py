@@ -221,7 +221,7 @@ def test_what_cannot_be_reused_is_refused_by_name(country: Country) -> None:
         country.plan(given, reuse="0" * 32)
 
 
-def test_the_command(country: Country, tmp_path: Path) -> None:
+def test_the_command(country: Country, tmp_path: Path, prefect_server: str) -> None:
     old, _ = country.first(country.scenes[:-1])
     place = country.place
     given = ["process", *country.scenes, "--to", place.root, "--manifest", place.manifest]
@@ -230,7 +230,8 @@ def test_the_command(country: Country, tmp_path: Path) -> None:
     assert f"reuse    {len(country.scenes) - 1} of them from job {old.plan.job_id}" in plan.out, (
         plan.err
     )
-    answer = run_command([*given, "--json"], tmp_path, place.env)
+    env = {**place.env, "PREFECT_API_URL": prefect_server}
+    answer = run_command([*given, "--json"], tmp_path, env)
     assert answer.code == 0, answer.err
     value = json.loads(answer.out)
     assert (value["written"], value["counters"]["reused"]) == (

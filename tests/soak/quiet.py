@@ -6,7 +6,7 @@ from typing import Any
 from flows.alive import PENDING
 from scenemosaic.places import place_at
 from scenemosaic.verification.verify import verify_job
-from tests.flows.serving import run_command
+from tests.flows.serving import finish, start_command
 from tests.recovery.gate import until
 from tests.recovery.runs import read
 from tests.soak import records
@@ -110,5 +110,5 @@ def once_more(soak: Soak, ground: Ground) -> None:
 def collect(soak: Soak, ground: Ground) -> int:
     """How many hidden files of dead writers ``gc`` took away."""
     command = ["gc", ground.place.root, "--older-than", "1s", "--abort", "--json"]
-    ended: int = run_command(command, soak.world.folder).value()["ended"]
+    ended: int = finish(start_command(command, soak.world.folder)).value()["ended"]
     return ended
