@@ -13,7 +13,7 @@ from tests.flows.serving import finish, flow_runs, run_command, start_command
 pytestmark = pytest.mark.slow
 WINDOWS = 12
 SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
-AT_ONCE = 2
+AT_ONCE = 3
 
 
 def arguments(scene: Path, root: Path, *more: str) -> list[str]:
