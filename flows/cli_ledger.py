@@ -3,13 +3,13 @@
 from flows import ledger_text
 from flows.console import Console, complain
 from flows.runs import command_run
-from scenemosaic.ages import age_s, spell_age
+from scenemosaic.ages import age_s
 from scenemosaic.errors import LeaseHeld
 from scenemosaic.ledger.book import open_book, utc_now
 from scenemosaic.ledger.log import recorded
 from scenemosaic.ledger.rules import Ended, NotActive
 from scenemosaic.ledger.state import Cleared
-from scenemosaic.ledger.survey import Survey, survey
+from scenemosaic.ledger.survey import survey
 from scenemosaic.ledger.text import entry_json, spell_time
 from scenemosaic.places import StorePlace
 from scenemosaic.publishing.pointer import read_latest
@@ -37,17 +37,8 @@ def show(
     value = ledger_text.as_json(found, store.uri, latest)
     console.answer(value | {"stale": stale}, ledger_text.as_text(found, latest))
     if stale:
-        complain(stale_text(found, str(max_age)))
+        complain(ledger_text.stale(found, str(max_age)))
     return LeaseHeld.exit_code if stale else 0
-
-
-def stale_text(found: Survey, max_age: str) -> str:
-    """That a run is active for too long."""
-    run_id = "" if found.state.active is None else found.state.active.run_id
-    return (
-        f"run {run_id} holds the ledger {found.state.name!r} for {spell_age(found.age_s or 0)}, "
-        f"longer than {max_age}: is it alive?"
-    )
 
 
 def clear(name: str, place: StorePlace, run_id: str, reason: str, console: Console) -> int:

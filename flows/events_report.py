@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from flows.form_words import in_form_words
-from flows.showing import TABLE_ROWS
 from flows.states import state_name
 from scenemosaic.errors import StoreError
 from scenemosaic.queues.verdict import Delivery, Fate, SceneFate
 
 # Left to the queue, which delivers them again; a bad message it moves away in the end.
 _AGAIN: Final = (Fate.INCOMPLETE, Fate.FAULT)
+KEPT_ROWS: Final = 1000  # as many as a table shows; all are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class EventsTally:
             else:
                 self._left[delivery.message_id] = _is_bad(delivery)
             rows = [_row(delivery, one) for one in delivery.scenes if one.fate != Fate.PRESENT]
-            self._rows += rows[: TABLE_ROWS - len(self._rows)]
+            self._rows += rows[: KEPT_ROWS - len(self._rows)]
 
     def report(self, error: StoreError | None, seconds: float) -> EventsReport:
         """The count as it stands."""

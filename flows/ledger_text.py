@@ -76,3 +76,12 @@ def _entry(entry: Entry) -> str:
         return f"cleared    run {run.run_id}, job {run.job_id}, by {end.by}: {end.reason}"
     approved = f", approved by {run.approved_by}" if run.approved_by else ""
     return f"published  run {run.run_id}, job {run.job_id}, revision {end.revision}{approved}"
+
+
+def stale(found: Survey, max_age: str) -> str:
+    """That a run is active for too long."""
+    run_id = "" if found.state.active is None else found.state.active.run_id
+    return (
+        f"run {run_id} holds the ledger {found.state.name!r} for {spell_age(found.age_s or 0)}, "
+        f"longer than {max_age}: is it alive?"
+    )

@@ -35,7 +35,7 @@ from flows.report import ProcessReport
 from flows.run_names import job_run
 from flows.runs import flow_run
 from flows.session import Session, Silent
-from flows.showing import optional
+from flows.showing import TABLE_ROWS, optional
 from flows.states import error_state, final_state
 from scenemosaic import job
 from scenemosaic.auditing.audit import Record
@@ -47,8 +47,6 @@ from scenemosaic.repair import restore_plan
 from scenemosaic.repair.engine import RepairReport, Survey, carry_out, survey
 from scenemosaic.repair.sources import find_sources
 from tasks.assemble_mosaic import assemble_mosaic
-
-_TABLE_ROWS = 1000
 
 
 @flow(
@@ -144,7 +142,7 @@ def _publish(spec: JobSpec, run: Run, unrecorded: list[Record], renew: bool) -> 
 def _show(report: RepairReport) -> None:
     with optional(f"job {report.job_id}"):
         create_table_artifact(
-            table=[one.to_json() for one in report.windows[:_TABLE_ROWS]],
+            table=[one.to_json() for one in report.windows[:TABLE_ROWS]],
             key=f"repair-{report.job_id}",
             description=f"Job {report.job_id}: {report.summary}",
         )

@@ -13,14 +13,12 @@ from flows.gap_artifact import show_gap_map
 from flows.parameters import JobId, Manifest, Readers, Store, To, Windows
 from flows.places import recorded_place
 from flows.run_names import job_run
-from flows.showing import optional
+from flows.showing import TABLE_ROWS, optional
 from flows.states import error_state
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.places import Place
 from scenemosaic.verification.report import VerifyReport
 from tasks.verify_job import verify_job
-
-_TABLE_ROWS = 1000
 
 
 @flow(
@@ -71,7 +69,7 @@ def _verify(job_id: str, place: Place, names: list[str], deep: bool, workers: in
 
 def _show_table(report: VerifyReport) -> None:
     create_table_artifact(
-        table=[dict(finding.to_json()) for finding in report.findings[:_TABLE_ROWS]],
+        table=[dict(finding.to_json()) for finding in report.findings[:TABLE_ROWS]],
         key=f"findings-{report.job_id}",
         description=f"Job {report.job_id}: {report.summary}",
     )

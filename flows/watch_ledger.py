@@ -12,7 +12,6 @@ from prefect.states import Completed
 
 from flows import ledger_text
 from flows.checked import checked
-from flows.cli_ledger import stale_text
 from flows.parameters import Age, LedgerName, Store, To
 from flows.places import store_of
 from flows.run_names import ledger_run
@@ -57,7 +56,7 @@ def watch_ledger(
         name = "LedgerFree" if found.state.active is None else "LedgerHeld"
         return Completed(name=name, data=value)
     _emit(place.root, found, max_age_s)
-    return Completed(name="LedgerStale", message=stale_text(found, max_age), data=value)
+    return Completed(name="LedgerStale", message=ledger_text.stale(found, max_age), data=value)
 
 
 def _look(place: StorePlace, ledger: str) -> tuple[Survey, dict[str, Any]]:
