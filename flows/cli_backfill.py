@@ -115,7 +115,7 @@ def _lines(name: str | None) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         said = (error.strerror or "") if isinstance(error, OSError) else "it is no UTF-8 text"
         raise InputError(f"--list {name} cannot be read: {said}") from error
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip() for line in text.removeprefix("\ufeff").splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
 

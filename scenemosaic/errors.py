@@ -10,6 +10,11 @@ from typing import ClassVar, Final
 _USERINFO: Final = re.compile(r"://[^/?#\s]*@")
 
 
+def without_userinfo(text: str) -> str:
+    """``text`` without user and password of the URLs in it."""
+    return _USERINFO.sub("://…@", text)
+
+
 class SceneMosaicError(Exception):
     """Base of every error that this project raises on purpose.
 
@@ -21,7 +26,7 @@ class SceneMosaicError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(_USERINFO.sub("://…@", a) if isinstance(a, str) else a for a in args))
+        super().__init__(*(without_userinfo(a) if isinstance(a, str) else a for a in args))
 
 
 class InputError(SceneMosaicError):
