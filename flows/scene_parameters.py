@@ -38,6 +38,14 @@ def scene_parameters(spec: JobSpec, limits: Limits) -> dict[str, Any]:
         "manifest": public_manifest(spec.manifest),
         "title": spec.plan.title,
         "reuse": spec.reuse,
+    }
+    check_given(_KINDS, given)
+    return given | limit_parameters(limits)
+
+
+def limit_parameters(limits: Limits) -> dict[str, Any]:
+    """Those that are the same for every scene. Raises InputError where one would not be taken."""
+    given = {
         "workers": limits.workers,
         "windows_per_task": limits.windows_per_task,
         "strict_history": limits.strict_history,

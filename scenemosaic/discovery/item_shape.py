@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
+from pystac import Asset
 from pystac.utils import str_to_datetime
 
 from scenemosaic.errors import InputError
 
 A = TypeVar("A")
 SHOWN: Final = 200
-_TIMES: Final = ("datetime", "start_datetime", "end_datetime", "created", "updated")
+_SPAN: Final = ("start_datetime", "end_datetime")
 _TIME: Final = "a time such as 2024-05-01T10:20:30Z"
 _MISSING: Final = object()
 
@@ -25,13 +26,12 @@ def check_item(raw: object) -> None:
     _required(raw, "stac_version", str, 'a version such as "1.0.0"')
     _check_times(_required(raw, "properties", dict, "an object"))
     for name, asset in _optional(raw, "assets", dict, "an object of assets by name", {}).items():
-        _check_asset(f"assets.{json.dumps(name)[1:-1]:.80}", asset)
+        _check_asset(name, asset)
     for number, link in enumerate(_optional(raw, "links", list, "a list of links", [])):
         if not _holds(link, "rel") or not _holds(link, "href"):
             raise _wrong(f"links[{number}]", link, "a link with rel and href")
-    texts = _optional(raw, "stac_extensions", list, "a list of texts", [])
-    if not all(isinstance(one, str) for one in texts):
-        raise _wrong("stac_extensions", texts, "a list of texts")
+    if not _are_texts(raw.get("stac_extensions") or []):
+        raise _wrong("stac_extensions", raw["stac_extensions"], "a list of texts")
 
 
 def said(fields: Mapping[str, Any], name: str, kind: type[A], meant: str) -> A | None:
@@ -43,18 +43,16 @@ def said(fields: Mapping[str, Any], name: str, kind: type[A], meant: str) -> A |
 
 
 def _check_times(properties: Mapping[str, Any]) -> None:
-    for name in _TIMES:
+    """Those by which a scene is dated; nobody asks the others."""
+    spanned = properties.get("datetime") is None
+    if spanned and not properties.keys() >= {*_SPAN}:
+        meant = f"{_TIME}, or null beside start_datetime and end_datetime"
+        raise _wrong("datetime", properties.get("datetime", _MISSING), meant)
+    came = "created" if properties.get("updated") is None else "updated"
+    for name in (*(_SPAN if spanned else ("datetime",)), came):
         text = said(properties, name, str, _TIME)
         if text is not None and not _is_time(text):
             raise _wrong(name, text, _TIME)
-    if properties.get("datetime") is None and not {"start_datetime", "end_datetime"} <= {
-        *properties
-    }:
-        raise _wrong(
-            "datetime",
-            properties.get("datetime", _MISSING),
-            f"{_TIME}, or null beside start_datetime and end_datetime",
-        )
 
 
 def _is_time(text: str) -> bool:
@@ -64,18 +62,28 @@ def _is_time(text: str) -> bool:
         return False
 
 
-def _check_asset(place: str, asset: object) -> None:
+def check_kind(key: str, asset: Asset) -> None:
+    """Raise InputError where media type or roles are of another kind: a raster is told by them."""
+    if not isinstance(asset.media_type, str | None):
+        raise _wrong(f"{_place(key)}.type", asset.media_type, "a media type, as text")
+    roles: object = asset.roles
+    if roles is not None and not _are_texts(roles):
+        raise _wrong(f"{_place(key)}.roles", roles, "a list of texts")
+
+
+def _check_asset(key: str, asset: object) -> None:
     if not isinstance(asset, Mapping):
-        raise _wrong(place, asset, "an object with an href")
+        raise _wrong(_place(key), asset, "an object with an href")
     if not _holds(asset, "href"):
-        raise _wrong(f"{place}.href", asset.get("href", _MISSING), "a link, as text")
-    if not isinstance(asset.get("type"), str | None):
-        raise _wrong(f"{place}.type", asset["type"], "a media type, as text")
-    roles = asset.get("roles")
-    if roles is not None and not (
-        isinstance(roles, list) and all(isinstance(one, str) for one in roles)
-    ):
-        raise _wrong(f"{place}.roles", roles, "a list of texts")
+        raise _wrong(f"{_place(key)}.href", asset.get("href", _MISSING), "a link, as text")
+
+
+def _place(key: str) -> str:
+    return f"assets.{json.dumps(key)[1:-1]:.80}"
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _holds(value: object, name: str) -> bool:

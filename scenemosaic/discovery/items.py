@@ -12,7 +12,7 @@ from pystac import Asset, Item, STACError, STACTypeError
 from pystac_client.exceptions import APIError
 
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
-from scenemosaic.discovery.item_shape import SHOWN, said
+from scenemosaic.discovery.item_shape import SHOWN, check_kind, said
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.plans.item_facts import MULTIHASH, ItemFacts
 from scenemosaic.sources.locations import canonical_location, is_local
@@ -132,6 +132,8 @@ def _asset(item: Item, name: str | None) -> Asset:
         if name not in item.assets:
             raise InputError(f"it has no asset {name!r}, but {', '.join(sorted(item.assets))}")
         return item.assets[name]
+    for key, one in item.assets.items():
+        check_kind(key, one)
     rasters = {key: one for key, one in item.assets.items() if _is_raster(one)}
     data = {key: one for key, one in rasters.items() if "data" in (one.roles or ())}
     if len(data) == 1:

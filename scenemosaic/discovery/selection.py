@@ -76,7 +76,7 @@ def _all(selection: Selection) -> Iterator[Found]:
 
 def _listed(scene: str, selection: Selection) -> Iterator[Found]:
     """One of many: what is wrong with it stops no other."""
-    name = scene
+    name = scene.partition("?")[0]  # what follows may be a signature
     try:
         location = canonical_location(scene)
         name = public_uri(location)
@@ -94,7 +94,7 @@ def _listed(scene: str, selection: Selection) -> Iterator[Found]:
 
 def _shown(scene: str) -> str:
     """What is no source, fit to be told: a password may be in it, or what no record holds."""
-    return without_userinfo(json.dumps(scene, ensure_ascii=not scene.isprintable())[1:-1])
+    return without_userinfo(scene if scene.isprintable() else json.dumps(scene)[1:-1])
 
 
 def _searched(selection: Selection) -> Iterator[Found]:

@@ -26,6 +26,7 @@ SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
         (["--prefix", "absent"], "absent"),
         (["--list", "absent.txt"], "absent.txt"),
         (["a.tif", "--at-once", "51"], "51"),
+        (["a.tif", "--workers", "257"], "--workers: Input should be less than or equal to 256"),
         (["a.tif", "--deployment", "process-scene/default"], "PREFECT_API_URL"),
     ],
 )

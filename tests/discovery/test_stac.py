@@ -176,7 +176,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (item("bad").to_dict() | {"links": [7]}, "its links[0] is 7, not a link with rel and href"),
     (item("bad").to_dict() | {"stac_extensions": [7]}, "its stac_extensions is [7], not a list of"),
     (dated(datetime="yesterday"), f'its datetime is "yesterday", {TIME}'),
-    (dated(datetime=None, start_datetime="a"), f'its start_datetime is "a", {TIME}'),
+    (
+        dated(datetime=None, start_datetime="a", end_datetime=None),
+        f'its start_datetime is "a", {TIME}',
+    ),
     (dated(), f"its datetime is missing, {TIME}, or null beside start_datetime"),
     (dated(datetime="2024-05-01", updated="May"), f'its updated is "May", {TIME}'),
     (
@@ -207,6 +210,10 @@ def test_only_the_asset_that_is_used_need_say_its_file_well(tmp_path: Path) -> N
     assert found.refused is None
     (found,) = search(Search(write(tmp_path / "x.json", bad), asset="visual"))
     assert found.refused is not None
+    bad["assets"]["visual"] |= {"type": 7, "roles": "data"}
+    bad["properties"] |= {"start_datetime": "soon", "created": "May"}
+    (found,) = search(Search(write(tmp_path / "x.json", bad), asset="good"))
+    assert found.refused is None
 
 
 @pytest.mark.parametrize("kind", ["item", "items", "catalog"])
