@@ -22,13 +22,11 @@ from flows.parameters import (
     EngineChoice,
     Manifest,
     Mode,
-    Recipe,
-    RecipeBlock,
     Store,
     To,
-    options_of,
 )
 from flows.places import recorded_place
+from flows.recipe_parameters import Recipe, RecipeBlock, options_of
 from flows.run_names import backfill_run
 from flows.scene_selection import SceneSelection
 from flows.scene_table import show_scenes

@@ -20,7 +20,7 @@ from flows.states import state_name
 from flows.stopwatch import Stopwatch
 from scenemosaic import job
 from scenemosaic.discovery.found import Found
-from scenemosaic.errors import InputError, SceneMosaicError
+from scenemosaic.errors import SceneMosaicError
 from scenemosaic.places import Place
 from scenemosaic.plans.plan import PlanOptions
 
@@ -87,7 +87,7 @@ def _all(
 
 def _carry_out(found: Found, wanted: Backfill, launcher: Launcher) -> SceneRow:
     if found.refused is not None:
-        return _refused(found.source, found.refused)
+        return _refused(found.source, found.refused_as(found.refused))
     name = public_source(found.source) or found.source
     job_id: str | None = None
     try:
@@ -97,15 +97,14 @@ def _carry_out(found: Found, wanted: Backfill, launcher: Launcher) -> SceneRow:
     except (PrefectUnavailable, NobodyAnswers):
         raise
     except Unrecordable as error:
-        return _refused(name, str(error))
+        return _refused(name, error)
     except SceneMosaicError as error:
         return SceneRow(name, job_id, state_name(error), str(error), error.exit_code)
 
 
-def _refused(name: str, reason: str) -> SceneRow:
+def _refused(name: str, error: SceneMosaicError) -> SceneRow:
     """Of no job: whoever starts it, it does not become one."""
-    error = InputError(reason)
-    return SceneRow(name, None, state_name(error), reason, error.exit_code)
+    return SceneRow(name, None, state_name(error), str(error), error.exit_code)
 
 
 def _process(name: str, scene: SceneJob, wanted: Backfill, launcher: Launcher) -> SceneRow:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from flows.backfill_report import BackfillReport, SceneRow
 from flows.console import Console, shown
 from flows.engines import Engine
+from flows.limits import limits_of_each
 from flows.options.place import place_said
 from flows.progress import Progress, in_seconds
+from flows.scene_parameters import limit_parameters
 from flows.server import configured_api, ensure_api
 from scenemosaic.discovery.selection import Selection, find
 from scenemosaic.errors import InputError
@@ -53,6 +55,7 @@ class Request:
 
 def backfill(request: Request, console: Console) -> int:
     """Carry out every scene's job and say what became of each; the exit code."""
+    limit_parameters(limits_of_each(request.workers, request.at_once, request.engine))
     place = place_said(request.to, request.manifest, request.block)
     found = find(selection(request))
     progress = console.progress()
@@ -115,7 +118,7 @@ def _lines(name: str | None) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         said = (error.strerror or "") if isinstance(error, OSError) else "it is no UTF-8 text"
         raise InputError(f"--list {name} cannot be read: {said}") from error
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip() for line in text.removeprefix("\ufeff").splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
 

@@ -11,6 +11,7 @@ from flows.preparing import prepare_job
 from flows.progress import Progress, in_bytes, in_seconds
 from flows.report import ProcessReport, Stage
 from flows.runs import command_run
+from flows.scene_parameters import scene_parameters
 from flows.server import PrefectUnavailable, configured_api, ensure_api
 from flows.session import Session
 from flows.stopwatch import Stopwatch
@@ -37,6 +38,7 @@ class Request:
 def dry_run(request: Request, console: Console) -> int:
     """Print the plan; nothing is written, and no store is asked but for a job that is reused."""
     spec = _plan(request)
+    scene_parameters(spec, request.limits)
     job.log_notes(spec)
     console.answer(plan_text.as_json(spec, request.limits), plan_text.as_text(spec, request.limits))
     return 0
@@ -72,6 +74,7 @@ def _report(request: Request, progress: Progress, watch: Stopwatch) -> ProcessRe
         return ProcessReport(
             spec.plan.job_id, count, 0, count, (), watch.seconds, mosaic, None, tuple(watch.stages)
         )
+    scene_parameters(spec, request.limits)  # refused before anything is written
     trace = Trace()
     if mosaic is None:
         run = command_run(strict_history=request.limits.strict_history)

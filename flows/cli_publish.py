@@ -13,6 +13,7 @@ from flows.who import operator
 from scenemosaic import job
 from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.job import JobSpec
+from scenemosaic.keys import ledger_key
 from scenemosaic.ledger.book import Wanted
 from scenemosaic.places import Place
 from scenemosaic.publishing import publication
@@ -45,6 +46,7 @@ def publish(request: Request, console: Console) -> int:
         )
     run_id = request.run_id or f"cli-{uuid.uuid4()}"
     wanted = Wanted(run_id, request.job_id, request.slots, request.time_zone, operator())
+    ledger_key(request.ledger)
     spec = job.load_at(request.job_id, request.place)
     if recorded:
         found = _run_flow(request, spec, console)
@@ -58,30 +60,32 @@ def publish(request: Request, console: Console) -> int:
 
 
 def _run_flow(request: Request, spec: JobSpec, console: Console) -> Publication:
-    ensure_api(console.progress().say)
     import httpx
 
+    from flows.fitting import check_given, kinds_of
     from flows.in_process import quiet_prefect
     from flows.publish import GIVEN, Given
     from flows.publish import publish as flow
     from flows.tagged import tagged
 
+    parameters = {
+        "job_id": request.job_id,
+        "to": spec.root,
+        "manifest": public_manifest(spec.manifest),
+        "ledger": request.ledger,
+        "slots": request.slots,
+        "time_zone": request.time_zone,
+        "approve": request.approve,
+        "run_id": request.run_id,
+    }
+    check_given(kinds_of(flow.fn), parameters)
+    ensure_api(console.progress().say)
     quiet_prefect()
     given = Given(spec)
     token = GIVEN.set(given)
     try:
         with tagged():
-            flow(
-                request.job_id,
-                spec.root,
-                public_manifest(spec.manifest),
-                ledger=request.ledger,
-                slots=request.slots,
-                time_zone=request.time_zone,
-                approve=request.approve,
-                run_id=request.run_id,
-                return_state=True,
-            )
+            flow(**parameters, return_state=True)
     except httpx.TransportError as error:
         if not given.results:
             raise PrefectUnavailable(

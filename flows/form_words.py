@@ -26,6 +26,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "--strict-history": "strict_history",
     "--title": "title",
 }
+_ARGUMENTS: Final[Mapping[str, str]] = {"sources": "SOURCE", "job_id": "JOB"}
 _COMMAND: Final = r"`[^`]*`|scenemosaic [a-z]+ [^;]*"
 _PIECE: Final = re.compile(rf"(?P<command>{_COMMAND})|(?P<option>--[a-z]+(-[a-z]+)*)")
 
@@ -33,3 +34,9 @@ _PIECE: Final = re.compile(rf"(?P<command>{_COMMAND})|(?P<option>--[a-z]+(-[a-z]
 def in_form_words(text: str) -> str:
     """``text`` with fields instead of options, but for those of a whole command."""
     return _PIECE.sub(lambda found: FIELDS.get(found[0], found[0]), text)
+
+
+def as_option(field: str) -> str:
+    """What a command calls the parameter of its flow that ``field`` is a part of."""
+    name = field.partition(".")[0]
+    return _ARGUMENTS.get(name, f"--{name.replace('_', '-')}")

@@ -18,19 +18,9 @@ from flows.checked import checked
 from flows.events_report import EventsReport, EventsTally
 from flows.limits import Limits, default_workers
 from flows.observed import emit
-from flows.parameters import (
-    AtOnce,
-    HiddenS,
-    ListenS,
-    Manifest,
-    QueueUrl,
-    Recipe,
-    RecipeBlock,
-    Store,
-    To,
-    options_of,
-)
+from flows.parameters import AtOnce, HiddenS, ListenS, Manifest, QueueUrl, Store, To
 from flows.places import recorded_place
+from flows.recipe_parameters import Recipe, RecipeBlock, options_of
 from flows.redact import public_source
 from flows.report import ProcessReport
 from flows.run_names import events_run

@@ -15,18 +15,9 @@ from flows.checked import checked
 from flows.ingest_report import IngestReport, is_settled
 from flows.launch import Where
 from flows.launching import PROCESS, Launcher, launcher_of
-from flows.parameters import (
-    AtOnce,
-    Deployment,
-    IngestName,
-    Manifest,
-    Recipe,
-    RecipeBlock,
-    Store,
-    To,
-    options_of,
-)
+from flows.parameters import AtOnce, Deployment, IngestName, Manifest, Store, To
 from flows.places import recorded_place
+from flows.recipe_parameters import Recipe, RecipeBlock, options_of
 from flows.run_names import ingest_run
 from flows.runs import flow_run
 from flows.scene_selection import SceneSelection

@@ -6,7 +6,8 @@ from typing import Any
 
 from flows.engines import THREADS, Engine
 from flows.item_fields import ItemFields
-from flows.parameters import Mode, fields_of
+from flows.parameters import Mode
+from flows.recipe_parameters import fields_of
 from flows.recordable import LOCATION, MANIFEST
 from flows.redact import public_manifest, public_source
 from flows.run_names import process_name

@@ -1,24 +1,23 @@
 """What people fill into a form: parameters that say what is found, checked before anything starts.
 
+Commands check theirs with these too, without Prefect: nothing in here imports it.
 No postponed annotations in here: Prefect reads them as they stand.
 """
 
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from blocks.coding_rules import coding_rules
-from blocks.forms import Group, LeftOut
-from blocks.mosaic_recipe import MosaicRecipe, RecipeFields
+from blocks.forms import LeftOut
 from blocks.validation import as_value_error
 from flows.batches import MAX_WINDOWS
 from flows.engines import EngineName
 from flows.recordable import LOCATION, MANIFEST
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS
 from scenemosaic.errors import InputError
-from scenemosaic.plans.plan import PlanOptions, utc_datetime
-from tasks.loading import load
+from scenemosaic.keys import LEDGER_RULE, ledger_key
+from scenemosaic.plans.plan import utc_datetime
 
 MOST_WORKERS = 256
 MOST_AT_ONCE = 50
@@ -67,8 +66,6 @@ Manifest = Annotated[
 ]
 BlockName = Annotated[str, Field(pattern=r"^[a-z0-9-]+$", max_length=100)]
 Store = Annotated[BlockName | None, Field(examples=["production"]), LeftOut()]
-Recipe = Annotated[RecipeFields | None, Group(coding_rules())]
-RecipeBlock = Annotated[BlockName | None, Field(examples=["visual-jpeg"]), LeftOut()]
 # No date: a form could not repeat a time that a command was given, nor can people type one.
 Taken = Annotated[
     Annotated[
@@ -133,7 +130,24 @@ Windows = Annotated[
     Field(examples=[["0007_0012"]]),
     LeftOut(),
 ]
-LedgerName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$", examples=["publish"])]
+
+
+def _ledger(name: str) -> str:
+    try:
+        ledger_key(name)
+    except InputError:  # which repeats the name
+        raise ValueError(LEDGER_RULE) from None
+    return name
+
+
+LedgerName = Annotated[
+    str,
+    AfterValidator(_ledger),
+    Field(
+        json_schema_extra={"pattern": r"^[a-z0-9][a-z0-9._-]{0,63}$"},
+        examples=["publish"],
+    ),
+]
 IngestName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,56}$", examples=["nightly"])]
 QueueUrl = Annotated[
     str,
@@ -161,28 +175,3 @@ Deployment = Annotated[
     LeftOut(),
 ]
 Attempt = Annotated[int, Field(ge=1, le=1000, examples=[1])]
-
-
-def options_of(
-    recipe: RecipeFields | None, recipe_block: str | None, taken: str | None = None
-) -> PlanOptions:
-    """What planning is asked for: these fields, those of a Mosaic Recipe block, or the defaults.
-
-    Raises InputError where both are given, or Prefect holds no such block.
-    """
-    if recipe is not None and recipe_block is not None:
-        raise InputError("give recipe, or recipe_block (a block's name), and not both")
-    if recipe_block is not None:
-        recipe = load(MosaicRecipe, recipe_block).fields()
-    return (recipe or RecipeFields()).options(taken)
-
-
-def fields_of(options: PlanOptions) -> RecipeFields | None:
-    """The form's fields of what was asked for, for Prefect's records; None where it has none."""
-    known = {name: getattr(options, name) for name in RecipeFields.model_fields}
-    try:
-        lists = {name: list(known[name] or ()) for name in ("bands", "resolution", "bounds")}
-        window = None if options.window == "auto" else options.window
-        return RecipeFields(**known | lists | {"window": window})
-    except ValidationError:  # a command line may ask for more than a form offers
-        return None

@@ -19,8 +19,6 @@ from flows.parameters import (
     EngineAddress,
     EngineChoice,
     Manifest,
-    Recipe,
-    RecipeBlock,
     ReusedJob,
     Sources,
     Store,
@@ -29,9 +27,9 @@ from flows.parameters import (
     To,
     WindowsPerTask,
     Workers,
-    options_of,
 )
 from flows.places import planned, recorded_place
+from flows.recipe_parameters import Recipe, RecipeBlock, options_of
 from flows.report import ProcessReport
 from flows.run_names import process_run
 from flows.runs import flow_run

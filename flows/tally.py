@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from flows.report import ProcessReport, Stage
 from flows.session import Observer
@@ -11,7 +11,7 @@ from scenemosaic.auditing.trail import Trace
 from scenemosaic.errors import IncompleteError, SceneMosaicError
 from scenemosaic.gaps import GapReport
 from scenemosaic.job import MosaicResult, WindowOutcome
-from scenemosaic.words import counted
+from scenemosaic.words import counted, some
 
 NAMED = 8
 SAME_COMMAND = "the same command goes on there"
@@ -79,7 +79,7 @@ class Tally:
         """
         self._missing = set(gaps.missing)
         if gaps.missing:
-            raise IncompleteError(f"{self._gap_text(gaps)}, and {go_on}")
+            raise IncompleteError(f"{self._gap_text(gaps)}{self._next(gaps.missing, go_on)}")
 
     def report(
         self,
@@ -120,6 +120,21 @@ class Tally:
             f"{'is' if len(gaps.missing) == 1 else 'are'} missing: {', '.join(names)}{rest}; "
             "no mosaic was written; what is committed stays"
         )
+
+    def _next(self, missing: Sequence[str], go_on: str) -> str:
+        """How the missing are made: by going on, but for those which that cannot change."""
+        by_remedy: dict[str | None, list[str]] = {}
+        for name in missing:
+            outcome = self._outcomes.get(name)
+            by_remedy.setdefault(None if outcome is None else outcome.remedy, []).append(name)
+        others = by_remedy.pop(None, [])
+        if not others and len(by_remedy) == 1:
+            return f"; {next(iter(by_remedy))}"
+        ways = [f"{remedy} ({some(names)})" for remedy, names in by_remedy.items()]
+        if not others:
+            return "".join(f"; {way}" for way in ways)
+        rest = f" with {some(others)}" if ways else ""
+        return "".join([f", and {go_on}{rest}", *(f"; {way}" for way in ways)])
 
     def _with_reason(self, name: str) -> str:
         outcome = self._outcomes.get(name)

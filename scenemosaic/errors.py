@@ -10,6 +10,11 @@ from typing import ClassVar, Final
 _USERINFO: Final = re.compile(r"://[^/?#\s]*@")
 
 
+def without_userinfo(text: str) -> str:
+    """``text`` without user and password of the URLs in it."""
+    return _USERINFO.sub("://…@", text)
+
+
 class SceneMosaicError(Exception):
     """Base of every error that this project raises on purpose.
 
@@ -21,7 +26,7 @@ class SceneMosaicError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, *args: object) -> None:
-        super().__init__(*(_USERINFO.sub("://…@", a) if isinstance(a, str) else a for a in args))
+        super().__init__(*(without_userinfo(a) if isinstance(a, str) else a for a in args))
 
 
 class InputError(SceneMosaicError):
@@ -45,15 +50,40 @@ class IncompleteError(SceneMosaicError):
 
 
 class SourceReadError(IncompleteError):
-    """A source failed to decode for a window, or changed after it was pinned."""
+    """A source failed to decode for a window, or changed after it was pinned.
+
+    ``remedy`` says what to do where running again alone cannot change it.
+    """
 
     kind = "source-read"
+    remedy: ClassVar[str | None] = None
+
+
+class SourceUndecodable(SourceReadError):
+    """A local file does not decode for a window: whoever reads it next reads the same bytes."""
+
+    kind = "source-undecodable"
+    remedy = (
+        "the same command reads the same file there: where that is damaged, a whole one makes "
+        "another job, and waiving a window lets it hold nodata"
+    )
+
+
+class SourceReplaced(SourceReadError):
+    """A source is gone since it was pinned, or another one lies there."""
+
+    kind = "source-replaced"
+    remedy = (
+        "the same command plans what lies there now, which is another job: for this one, bring "
+        "the pinned source back"
+    )
 
 
 class ComputationError(SourceReadError):
     """What was asked of a source's pixels has no value of the mosaic's type there."""
 
     kind = "computation"
+    remedy = "the same command ends alike there: give another --nodata, or another --dtype"
 
 
 class ConflictError(SceneMosaicError):

@@ -26,6 +26,9 @@ LEAST_DIGITS = 6  # so many of a job's ID name it, where no other job has the sa
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
 _PLAN_KEY = re.compile(r"jobs/([0-9a-f]{32})/plan\.json")
+LEDGER_RULE = (
+    "a ledger's name is 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter or digit"
+)
 _LEDGER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AUDIT_KEY = re.compile(
@@ -120,10 +123,7 @@ def collection_key(collection: str) -> str:
 def ledger_key(name: str) -> str:
     """The key of a ledger, or InputError where the name is none."""
     if not _LEDGER.fullmatch(name):
-        raise InputError(
-            f"a ledger's name is 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter "
-            f"or digit, not {name!r:.80}"
-        )
+        raise InputError(f"{LEDGER_RULE}, not {name!r:.80}")
     return f"ledger/{name}.json"
 
 

@@ -43,13 +43,17 @@ WindowState = Literal["written", "already-present", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class WindowOutcome:
-    """What became of one window; ``error`` says why where it failed."""
+    """What became of one window; ``error`` says why where it failed.
+
+    ``remedy`` is what to do then, where the same command again cannot make it.
+    """
 
     window: str
     outcome: WindowState
     size_bytes: int = 0
     error: str | None = None
     counters: Mapping[str, int] = field(default_factory=dict)
+    remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ def _compute_window(session: Session, spec: JobSpec, number: int, run: Run) -> W
         tile = make_tile(spec, window)
     except SourceReadError as error:
         _log.warning("window %s failed: %s", window.name, error)
-        return WindowOutcome(window.name, "failed", error=str(error))
+        return WindowOutcome(window.name, "failed", error=str(error), remedy=error.remedy)
     committed = _put_tile(session, spec, window, tile, run)
     # Also where the write was ours: a task that is retried elsewhere may encode otherwise.
     tile, diverged = adopt(session, spec, window, tile, committed)

@@ -114,7 +114,9 @@ _RECIPE: Final = (
         "--nodata",
         type=float,
         metavar="NUMBER",
-        help="The mosaic's.  [default: nan where bands are computed, else the source's]",
+        help="The mosaic's. Pixels of this value are holes where the source has no nodata and "
+        "keeps its type; a value that is computed, or of a source with another, must not be it.  "
+        "[default: nan where bands are computed, else the source's]",
     ),
     click.option("--crs", metavar="CRS", help="The mosaic's.  [default: the first source's]"),
     click.option(

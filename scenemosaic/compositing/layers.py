@@ -178,7 +178,7 @@ def _cell(reader: _Reader, warp: Warp, cell: Box, read: ReadPart) -> tuple[Pixel
         name = public_uri(reader.source.location)
         if str(error).startswith(name):
             raise
-        raise SourceReadError(f"{name}: window {reader.window.name}: {error}") from None
+        raise type(error)(f"{name}: window {reader.window.name}: {error}") from None
 
 
 def _ahead(reader: _Reader, boxes: list[Box | None], pixel_bytes: int) -> ReadPart:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from scenemosaic.errors import InputError, SceneMosaicError
 from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.sources.locations import public_uri
 
@@ -16,7 +17,7 @@ class Found:
     ``version`` is an ETag, or size and time of a file, or an item's ``updated``. ``seen_at`` is
     when it came to where it was found, RFC 3339 in UTC, empty where nothing says so; ``facts``
     is what a STAC item says of it. ``refused`` says why what was found is no scene: then
-    ``source`` is a name for it, no location.
+    ``source`` is a name for it, no location, and ``refused_as`` the kind of error.
     """
 
     source: str
@@ -24,6 +25,7 @@ class Found:
     seen_at: str
     facts: ItemFacts | None = None
     refused: str | None = None
+    refused_as: type[SceneMosaicError] = InputError
 
     @property
     def name(self) -> str:

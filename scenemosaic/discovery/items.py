@@ -5,15 +5,16 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import requests
 from pystac import Asset, Item, STACError, STACTypeError
 from pystac_client.exceptions import APIError
 
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
-from scenemosaic.errors import InputError
-from scenemosaic.plans.item_facts import ItemFacts
+from scenemosaic.discovery.item_shape import SHOWN, check_kind, said
+from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.plans.item_facts import MULTIHASH, ItemFacts
 from scenemosaic.sources.locations import canonical_location, is_local
 
 _RASTERS: Final = ("image/tiff", "image/jp2", "image/vnd.stac.geotiff")
@@ -27,10 +28,12 @@ UNUSABLE: Final = (
     AttributeError,
     RecursionError,
 )
-A = TypeVar("A")
 _GONE: Final = range(400, 500)
 _TOO_MANY: Final = 429
-_SHOWN: Final = 200
+
+
+class Unreadable(ValueError):
+    """What stands there is no JSON that a STAC document could be; its text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,13 @@ class Offer:
 def scene_of(offer: Offer, asset: str | None, is_wanted: Callable[[Item], bool]) -> Found | None:
     """The item's scene, or its refusal; None where it is not wanted.
 
-    Raises what says that the place itself cannot be read: APIError, a connection's errors.
+    Raises what says that the place itself cannot be read: APIError, a connection's errors,
+    TransientStoreError.
     """
     try:
         item = offer.read()
         return _found(item, asset, offer.place) if is_wanted(item) else None
-    except InputError as error:
+    except (InputError, PermanentStoreError, Unreadable) as error:
         return _refused(offer, str(error))
     except APIError as error:
         status = getattr(error, "status_code", None) or 0
@@ -63,7 +67,9 @@ def scene_of(offer: Offer, asset: str | None, is_wanted: Callable[[Item], bool])
         return _refused(offer, f"the item cannot be read: its place answered {status}")
     except (requests.ConnectionError, requests.Timeout):
         raise
-    except (*UNUSABLE, OSError) as error:  # a link that leads nowhere
+    except OSError as error:  # a link that leads nowhere
+        return _refused(offer, f"it cannot be read: {error.strerror or error}")
+    except UNUSABLE as error:
         return _refused(offer, f"it is no STAC item ({type(error).__name__}: {error!s:.200})")
 
 
@@ -88,7 +94,7 @@ def _any_time(raw: Mapping[str, Any]) -> str:
 def item_name(raw: object, number: int) -> str:
     """What an item is called in messages."""
     said = raw.get("id") if isinstance(raw, Mapping) else None
-    return f"item {said:.{_SHOWN}}" if isinstance(said, str) and said else f"item number {number}"
+    return f"item {said:.{SHOWN}}" if isinstance(said, str) and said else f"item number {number}"
 
 
 def _found(item: Item, name: str | None, place: str) -> Found:
@@ -109,25 +115,15 @@ def _found(item: Item, name: str | None, place: str) -> Found:
 
 def _facts(item: Item, asset: Asset) -> ItemFacts:
     name: object = item.id
-    if not isinstance(name, str) or not 0 < len(name) <= _SHOWN or not name.isprintable():
-        raise InputError(f"its ID is not of 1 to {_SHOWN} printable characters")
-    taken, said = span(item)[0], asset.extra_fields
+    if not isinstance(name, str) or not 0 < len(name) <= SHOWN or not name.isprintable():
+        raise InputError(f"its ID is not of 1 to {SHOWN} printable characters")
+    taken, fields = span(item)[0], asset.extra_fields
     return ItemFacts(
         name,
         _rfc3339(taken) if taken else None,
         item.datetime is None,
-        _said(said, "file:checksum", str, "a multihash in hexadecimal, as text"),
-        _said(said, "file:size", int, "a number of bytes"),
-    )
-
-
-def _said(fields: Mapping[str, Any], name: str, kind: type[A], meant: str) -> A | None:
-    value = fields.get(name)
-    if value is None or type(value) is kind:
-        return value
-    told = json.dumps(value)
-    raise InputError(
-        f"its {name} is {told:.{_SHOWN}}, not {meant}: mend the item, or give the source itself"
+        said(fields, "file:checksum", str, MULTIHASH),
+        said(fields, "file:size", int, "a number of bytes"),
     )
 
 
@@ -136,6 +132,8 @@ def _asset(item: Item, name: str | None) -> Asset:
         if name not in item.assets:
             raise InputError(f"it has no asset {name!r}, but {', '.join(sorted(item.assets))}")
         return item.assets[name]
+    for key, one in item.assets.items():
+        check_kind(key, one)
     rasters = {key: one for key, one in item.assets.items() if _is_raster(one)}
     data = {key: one for key, one in rasters.items() if "data" in (one.roles or ())}
     if len(data) == 1:

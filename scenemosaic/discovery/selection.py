@@ -1,5 +1,6 @@
 """One way to name scenes, whichever it is: a list, a prefix, a STAC search."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
@@ -9,10 +10,15 @@ from typing import Final
 from scenemosaic.discovery.cursor import Cursor
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.prefix import below
-from scenemosaic.errors import InputError
-from scenemosaic.sources.locations import canonical_location, is_stac
+from scenemosaic.errors import InputError, StoreError, without_userinfo
+from scenemosaic.sources.locations import canonical_location, is_stac, public_uri
 
 _MOST_LISTED: Final = 1_000_000
+_LISTED: Final = " (it was listed as a scene)"
+
+
+class MissingPackage(InputError):
+    """STAC needs what is not installed: that is no fault of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +41,9 @@ class Selection:
 def find(selection: Selection) -> list[Found]:
     """What the selection holds now, each source once.
 
-    Raises InputError where it is more than ``at_most``, or the place cannot be read as what
-    it is said to be; StoreError where it cannot be asked.
+    What is wrong with a listed scene is said by that one. Raises InputError where it is more
+    than ``at_most``, or the place cannot be read as what it is said to be; StoreError where it
+    cannot be asked.
     """
     found = {one.name: one for one in islice(_all(selection), selection.at_most + 1)}
     if len(found) > selection.at_most:
@@ -68,17 +75,33 @@ def _all(selection: Selection) -> Iterator[Found]:
 
 
 def _listed(scene: str, selection: Selection) -> Iterator[Found]:
-    location = canonical_location(scene)
-    if is_stac(location):
-        return _searched(replace(selection, stac=location))
-    return iter((Found(location, "", ""),))
+    """One of many: what is wrong with it stops no other."""
+    name = scene.partition("?")[0]  # what follows may be a signature
+    try:
+        location = canonical_location(scene)
+        name = public_uri(location)
+        if not is_stac(location):
+            yield Found(location, "", "")
+            return
+        for one in _searched(replace(selection, stac=location)):
+            refused = one.refused and f"{one.refused}{_LISTED}"
+            yield replace(one, refused=refused)
+    except MissingPackage:
+        raise
+    except (InputError, StoreError) as error:
+        yield Found(_shown(name), "", "", refused=f"{error}{_LISTED}", refused_as=type(error))
+
+
+def _shown(scene: str) -> str:
+    """What is no source, fit to be told: a password may be in it, or what no record holds."""
+    return without_userinfo(scene if scene.isprintable() else json.dumps(scene)[1:-1])
 
 
 def _searched(selection: Selection) -> Iterator[Found]:
     try:
         from scenemosaic.discovery import stac
     except ModuleNotFoundError as error:
-        raise InputError(
+        raise MissingPackage(
             f"{error.name} is not installed, which STAC needs: pip install 'scenemosaic[stac]'"
         ) from error
     return stac.search(

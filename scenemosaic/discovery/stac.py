@@ -1,7 +1,7 @@
 """Scenes of a STAC API's search, or of a STAC file: item, item collection, or catalog."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -9,13 +9,14 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import requests
-from pystac import Catalog, Item, Link
+from pystac import Catalog, Item, Link, STACError, STACObject
 from pystac_client import Client
 from pystac_client.exceptions import APIError
 from pystac_client.stac_api_io import StacApiIO
 
 from scenemosaic.discovery.found import Found
-from scenemosaic.discovery.items import UNUSABLE, Offer, item_name, scene_of, span
+from scenemosaic.discovery.item_shape import check_item
+from scenemosaic.discovery.items import UNUSABLE, Offer, Unreadable, item_name, scene_of, span
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.sources.byte_ranges import read_whole
 from scenemosaic.sources.locations import canonical_location, is_http, is_s3, is_stac, public_uri
@@ -63,15 +64,18 @@ def search(wanted: Search) -> Iterator[Found]:
         raise TransientStoreError(f"{named} gave no answer ({type(error).__name__})") from None
     except APIError as error:
         raise _refused(named, error) from None
-    except (*UNUSABLE, OSError) as error:
+    except OSError as error:
+        raise InputError(f"{named} cannot be read: {error.strerror or error}") from error
+    except UNUSABLE as error:
         raise InputError(f"{named} cannot be read as STAC: {error}") from error
 
 
 def _is_document(location: str) -> bool:
     """Whether an item or a collection of items stands where an API could."""
+    reader = _reader()
     try:
-        value = json.loads(_reader().read_text(location))
-    except ValueError:
+        value: object = reader.json_loads(reader.read_text(location))
+    except Unreadable:
         return False
     return isinstance(value, dict) and value.get("type") in ("Feature", "FeatureCollection")
 
@@ -95,13 +99,31 @@ class _Reader(StacApiIO):
 
     def read_text(self, source: Any, *args: Any, **kwargs: Any) -> str:
         href = source.get_absolute_href() if isinstance(source, Link) else str(source)
-        if href and is_s3(href):
-            check_readable(href)
-            return read_whole(href, MAX_BYTES).decode()
-        return super().read_text(source, *args, **kwargs)
+        try:
+            if href and is_s3(href):
+                check_readable(href)
+                return read_whole(href, MAX_BYTES).decode()
+            return super().read_text(source, *args, **kwargs)
+        except UnicodeDecodeError as error:
+            raise Unreadable(f"its byte {error.start} is no UTF-8 text") from error
+
+    def json_loads(self, txt: str, *args: Any, **kwargs: Any) -> Any:
+        """The JSON's value; a byte order mark before it is passed over (RFC 8259, 8.1)."""
+        try:
+            return json.loads(txt.removeprefix("\ufeff"))
+        except RecursionError as error:
+            raise Unreadable("its JSON is nested too deeply") from error
+        except ValueError as error:
+            raise Unreadable(f"it is no whole JSON ({error})") from error
+
+    def stac_object_from_dict(self, d: Any, *args: Any, **kwargs: Any) -> STACObject:
+        """A catalog, or an item that was checked."""
+        if not isinstance(d, dict) or d.get("type") == "Feature":
+            check_item(d)
+        return super().stac_object_from_dict(d, *args, **kwargs)
 
 
-def _reader() -> StacApiIO:
+def _reader() -> _Reader:
     return _Reader(timeout=DEADLINE_S, max_retries=2)
 
 
@@ -125,6 +147,7 @@ def _listed(raw: Iterable[Any], location: str, root: Catalog | None = None) -> I
 
 
 def _item(raw: Any, place: str, root: Catalog | None) -> Item:
+    check_item(raw)
     item = Item.from_dict(raw, root=root)
     if root is None and item.get_self_href() is None:
         item.set_self_href(place)  # links that are relative are so to the document
@@ -132,19 +155,19 @@ def _item(raw: Any, place: str, root: Catalog | None) -> Item:
 
 
 def _filed(location: str) -> Iterable[Offer]:
-    reader = _reader()
-    value = json.loads(reader.read_text(location))
+    reader, place = _reader(), public_uri(location)
+    value = reader.json_loads(reader.read_text(location))
     if not isinstance(value, dict):
-        raise InputError(f"{public_uri(location)} holds no JSON object, so it is no STAC")
+        raise InputError(f"{place} holds no JSON object, so it is no STAC")
     if value.get("type") == "FeatureCollection" and isinstance(value.get("features"), list):
         return _listed(_items(reader, value, location), location)
-    found = reader.stac_object_from_dict(value, public_uri(location))
+    if value.get("type") == "Feature":
+        read = partial(_of_kind, Item, partial(reader.stac_object_from_dict, value, place))
+        return [Offer(f"{item_name(value, 1)} of {place}", place, read, value)]
+    found = reader.stac_object_from_dict(value, place)
     if isinstance(found, Catalog):  # and every collection
-        return _walked(found, (public_uri(location),))
-    if isinstance(found, Item):
-        place = public_uri(location)
-        return [Offer(f"item {found.id} of {place}", place, lambda: found, value)]
-    raise InputError(f"{public_uri(location)} is no STAC item, item collection or catalog")
+        return _walked(found, (place,))
+    raise InputError(f"{place} is no STAC item, item collection or catalog")
 
 
 def _items(reader: StacApiIO, page: dict[str, Any], location: str) -> Iterable[Any]:
@@ -176,14 +199,34 @@ def _walked(catalog: Catalog, above: tuple[str, ...]) -> Iterator[Offer]:
         if href in above:
             circle = " to ".join([*above[above.index(href) :], href])
             raise InputError(f"the catalogs lead in a circle, {circle}: mend their child links")
-        yield from _walked(_linked(link, catalog, Catalog), (*above, href))
+        try:
+            child = _linked(link, catalog, Catalog)
+        except (*UNUSABLE, OSError, InputError, PermanentStoreError, APIError) as error:
+            yield Offer(f"catalog at {href}", href, partial(_raise, error))
+        else:
+            yield from _walked(child, (*above, href))
+
+
+def _raise(error: Exception) -> Item:
+    raise error
 
 
 def _linked(link: Link, catalog: Catalog, kind: type[A]) -> A:
-    target = link.resolve_stac_object(root=catalog.get_root()).target
-    if not isinstance(target, kind):
-        raise TypeError(f"what stands there is a {type(target).__name__}")
-    return target
+    return _of_kind(kind, partial(_target, link, catalog))
+
+
+def _target(link: Link, catalog: Catalog) -> object:
+    try:
+        return link.resolve_stac_object(root=catalog.get_root()).target
+    except STACError as error:  # pystac says by itself only that it is none
+        raise error.__cause__ or error from None
+
+
+def _of_kind(kind: type[A], read: Callable[[], object]) -> A:
+    found = read()
+    if not isinstance(found, kind):
+        raise InputError(f"what stands there is no {kind.__name__}, but a {type(found).__name__}")
+    return found
 
 
 def _is_wanted(item: Item, wanted: Search) -> bool:

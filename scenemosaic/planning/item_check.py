@@ -4,7 +4,7 @@ import hashlib
 from typing import Final
 
 from scenemosaic.errors import InputError
-from scenemosaic.plans.item_facts import ItemFacts
+from scenemosaic.plans.item_facts import ItemFacts, multihash
 from scenemosaic.plans.pin import Pin
 from scenemosaic.sources.byte_ranges import range_reader
 
@@ -22,11 +22,11 @@ def check_facts(facts: ItemFacts, pin: Pin, location: str) -> list[str]:
     """
     if facts.size_bytes is not None and facts.size_bytes != pin.size_bytes:
         raise _differs(facts, "file:size", f"{facts.size_bytes} bytes", f"{pin.size_bytes}")
-    if facts.checksum is None:
+    found = None if facts.checksum is None else multihash(facts.checksum)
+    if found is None:
         return []
-    found = multihash(facts.checksum)
-    if found is None or found[0] != _SHA256:
-        kind = "no multihash" if found is None else _NAMES.get(found[0], f"of kind {found[0]:#x}")
+    if found[0] != _SHA256:
+        kind = _NAMES.get(found[0], f"of kind {found[0]:#x}")
         return [f"its item's file:checksum is {kind}, and only sha2-256 is compared"]
     actual = pin.sha256 or _hashed(pin, location)
     if actual is None:
@@ -37,28 +37,6 @@ def check_facts(facts: ItemFacts, pin: Pin, location: str) -> list[str]:
     if actual != found[1]:
         raise _differs(facts, "file:checksum", f"SHA-256 {found[1]}", actual)
     return []
-
-
-def multihash(text: str) -> tuple[int, str] | None:
-    """(code of the function, digest in hexadecimal), or None where the text is no multihash."""
-    try:
-        data = bytes.fromhex(text)
-        code, at = _varint(data, 0)
-        length, at = _varint(data, at)
-    except (ValueError, IndexError):
-        return None
-    digest = data[at:]
-    return (code, digest.hex()) if digest and len(digest) == length else None
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
 
 
 def _hashed(pin: Pin, location: str) -> str | None:

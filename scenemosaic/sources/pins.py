@@ -4,7 +4,7 @@ import os
 import stat
 from dataclasses import dataclass
 
-from scenemosaic.errors import InputError, SourceReadError
+from scenemosaic.errors import InputError, SourceReplaced
 from scenemosaic.plans.pin import Pin
 from scenemosaic.sources.locations import is_http, is_local, public_uri
 from scenemosaic.sources.pin_cache import FileState, hash_file, remember, remembered
@@ -46,14 +46,14 @@ def verify_pin(pin: Pin, location: str) -> None:
     """Check, without reading where that can be avoided, that the source is still the pinned one.
 
     To be called after a read and before what came of it is written. Raises
-    SourceReadError naming the source where it has changed or is gone.
+    SourceReplaced naming the source where it has changed or is gone.
     """
     if is_local(location):
         _verify_file(pin, location)
         return
     facts = _head(location)
     if facts is None:
-        raise SourceReadError(f"{public_uri(location)}: the source is gone since it was pinned")
+        raise SourceReplaced(f"{public_uri(location)}: the source is gone since it was pinned")
     now = _remote_pin(location, facts)
     if now != pin:
         raise _changed(location, _identity(pin), _identity(now))
@@ -119,15 +119,15 @@ def _verify_file(pin: Pin, path: str) -> None:
         state = _state(path)
         now = pin.sha256 if state.size_bytes != pin.size_bytes else _sha256(state)
     except InputError as error:
-        raise SourceReadError(f"the source is not what was pinned: {error}") from None
+        raise SourceReplaced(f"the source is not what was pinned: {error}") from None
     if state.size_bytes != pin.size_bytes:
         raise _changed(path, f"{pin.size_bytes} bytes", f"{state.size_bytes} bytes")
     if now != pin.sha256:
         raise _changed(path, f"SHA-256 {pin.sha256}", f"SHA-256 {now}")
 
 
-def _changed(location: str, pinned: str, now: str) -> SourceReadError:
-    return SourceReadError(
+def _changed(location: str, pinned: str, now: str) -> SourceReplaced:
+    return SourceReplaced(
         f"{public_uri(location)}: the source changed after it was pinned "
         f"(pinned {pinned}, now {now}): plan again"
     )

@@ -16,7 +16,7 @@ from rasterio.errors import NotGeoreferencedWarning, RasterioError, RasterioIOEr
 from rasterio.io import DatasetReader
 from rasterio.windows import Window as RasterioWindow
 
-from scenemosaic.errors import InputError, SourceReadError
+from scenemosaic.errors import InputError, SourceReadError, SourceUndecodable
 from scenemosaic.grids.grid import Window
 from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.plans.pin import Pin
@@ -107,14 +107,16 @@ def read_part(
 def _tried(
     location: str, window: Window, pin: Pin | None, read: Callable[[DatasetReader], _T]
 ) -> _T:
+    failed = SourceUndecodable if is_local(location) else SourceReadError
     try:
         with SILENCES.watched(location, read_deadlines().silence_s), reading(location):
             return read(_cached(location, pin))
     except InputError as error:
-        raise SourceReadError(f"window {window.name}: {error}") from None
+        raise failed(f"window {window.name}: {error}") from None
     except (RasterioError, MemoryError, ValueError, OSError) as error:
         _forget(location)
-        raise SourceReadError(
+        kind = failed if isinstance(error, RasterioError) else SourceReadError
+        raise kind(
             f"{public_uri(location)}: window {window.name} "
             f"(rows {window.y0}:{window.y1}, columns {window.x0}:{window.x1}) cannot be read: "
             f"{reason(error, location)}"

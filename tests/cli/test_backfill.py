@@ -1,5 +1,7 @@
 """``backfill`` as people run it: usage, a dry run, and twice over the same scenes."""
 
+import io
+import json
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
         (["--prefix", "absent"], "absent"),
         (["--list", "absent.txt"], "absent.txt"),
         (["a.tif", "--at-once", "51"], "51"),
+        (["a.tif", "--workers", "257"], "--workers: Input should be less than or equal to 256"),
         (["a.tif", "--deployment", "process-scene/default"], "PREFECT_API_URL"),
     ],
 )
@@ -50,6 +53,23 @@ def test_a_dry_run_of_a_list(tmp_path: Path) -> None:
     assert answer.err.count("absent.tif") == 1
     assert "absent.tif: cannot be read: No such file" in answer.err
     assert not (tmp_path / "root").exists()
+
+
+def test_a_damaged_item_is_a_row_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_scene(tmp_path / "a.tif")
+    (tmp_path / "cut.json").write_text('{"type": "Feature", "ass')
+    listed = "\ufeff# scenes\ncut.json\na.tif\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO(listed))
+    for given in (["--list", "-"], ["cut.json", "a.tif"]):
+        assert run(["backfill", *given, "--to", "root", *SIZES, "--dry-run", "--json"]) == 3
+        cut, whole = json.loads(capsys.readouterr().out)["rows"]
+        assert (cut["state"], cut["exit_code"]) == ("BadInput", 2)
+        assert cut["detail"].startswith(f"{tmp_path / 'cut.json'} cannot be read as STAC: it is no")
+        assert cut["detail"].endswith("(it was listed as a scene)")
+        assert whole["state"] == "WouldRun"
 
 
 def test_people_are_told_as_it_ends_and_in_the_table_what_is_wrong_with_a_scene(

@@ -94,6 +94,20 @@ def test_not_a_root(refused: Callable[..., Answer], scene: Path, root: str) -> N
     refused(scene, root, 2)
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--workers", "257"], "--workers: Input should be less than or equal to 256"),
+        (["--manifest", f"sqlite:////{'m' * 2000}.db"], "--manifest: String should have at most"),
+    ],
+)
+def test_what_the_flow_would_refuse(
+    refused: Callable[..., Answer], tmp_path: Path, scene: Path, more: list[str], said: str
+) -> None:
+    assert said in refused(scene, tmp_path / "root", 2, *more).err
+    assert said in refused(scene, tmp_path / "root", 2, *more, "--dry-run").err
+
+
 @pytest.mark.parametrize("manifest", ["mysql://x/y", "dynamodb://", "manifest.db"])
 def test_not_a_manifest(
     refused: Callable[..., Answer], tmp_path: Path, scene: Path, manifest: str

@@ -13,12 +13,13 @@ import pystac
 import pytest
 import rasterio
 
+from scenemosaic.discovery import stac
 from scenemosaic.discovery.given import given_sources
 from scenemosaic.discovery.selection import Selection, find
-from scenemosaic.errors import InputError
+from scenemosaic.errors import InputError, TransientStoreError
 from scenemosaic.planning import plan_scene, survey
-from scenemosaic.planning.item_check import check_facts, multihash
-from scenemosaic.plans.item_facts import ItemFacts
+from scenemosaic.planning.item_check import check_facts
+from scenemosaic.plans.item_facts import ItemFacts, multihash
 from scenemosaic.plans.pin import Pin
 from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources.locations import is_stac
@@ -81,6 +82,35 @@ def test_a_raster_that_is_not_as_the_item_says_is_refused(
     place = write(tmp_path / "item.json", described(raster, **said))
     with pytest.raises(InputError, match=rf"a\.tif: item scene-7 {reason}"):
         survey([place], PlanOptions())
+
+
+def test_a_document_that_is_wrong_stops_no_other_scene(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = "(it was listed as a scene)"
+    cut = tmp_path / "cut.json"
+    cut.write_text('{"type": "Feature", "ass')
+    bad = write(tmp_path / "bad.json", item("b").to_dict() | {"assets": []})
+    unread = "s3://me:secret@bucket/a.tif"
+    given = ("/a.tif", str(cut), bad, str(tmp_path / "gone.json"), "ftp://h/x", unread, "/z.tif")
+    first, *refused, last = find(Selection(scenes=given))
+    assert (first.source, last.source, first.refused, last.refused) == (
+        *("/a.tif", "/z.tif"),
+        *(None, None),
+    )
+    for one, name in zip(refused, ("cut.json", "bad.json", "gone.json", "ftp:", "@"), strict=True):
+        assert name in f"{one.source} {one.refused}"
+        assert str(one.refused).endswith(listed)
+        assert "secret" not in repr(one)
+    assert "its assets is [], not an object" in str(refused[1].refused)
+
+    def silent(wanted: Any) -> Any:
+        raise TransientStoreError(f"{wanted.place} gave no answer")
+
+    monkeypatch.setattr(stac, "search", silent)
+    fault, after = find(Selection(scenes=("s3://b/item.json", "/z.tif")))
+    assert (fault.source, after.source) == ("s3://b/item.json", "/z.tif")
+    assert fault.refused_as is TransientStoreError
 
 
 def test_another_kind_of_checksum_is_noted(tmp_path: Path, raster: bytes) -> None:

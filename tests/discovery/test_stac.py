@@ -136,6 +136,16 @@ def with_fields(**said: Any) -> dict[str, Any]:
     return item("bad").to_dict() | {"assets": {"visual": asset}}
 
 
+def dated(**properties: Any) -> dict[str, Any]:
+    return item("bad").to_dict() | {"properties": properties}
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in item("bad").to_dict().items() if key != name}
+
+
+TIME = "not a time such as 2024-05-01T10:20:30Z"
+ASSET = {"type": COG, "href": "s3://b/a.tif"}
 BACKWARDS = {"start_datetime": "2024-05-02T00:00:00Z", "end_datetime": "2024-05-01T00:00:00Z"}
 WRONG: list[tuple[dict[str, Any], str]] = [
     (with_fields(file_checksum=7), "its file:checksum is 7, not a multihash in hexadecimal"),
@@ -143,8 +153,41 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (with_fields(file_size="12"), 'its file:size is "12", not a number of bytes'),
     (with_fields(file_size=True), "its file:size is true, not a number of bytes"),
     (with_fields(file_size=12.5), "its file:size is 12.5, not a number of bytes"),
+    (with_fields(file_checksum="zz"), 'its file:checksum is "zz", not a multihash'),
+    (with_fields(file_checksum="1220ab"), 'its file:checksum is "1220ab", not a multihash'),
+    (without("stac_version"), "its stac_version is missing, not a version"),
+    (without("properties"), "its properties is missing, not an object"),
+    (item("bad").to_dict() | {"properties": [1]}, "its properties is [1], not an object"),
+    (item("bad").to_dict() | {"assets": []}, "its assets is [], not an object of assets by name"),
+    (item("bad").to_dict() | {"assets": {"a": "a.tif"}}, 'its assets.a is "a.tif", not an object'),
+    (item("bad").to_dict() | {"assets": {"a": {}}}, "its assets.a.href is missing, not a link"),
     (
-        item("bad").to_dict() | {"properties": {"datetime": None, **BACKWARDS}},
+        item("bad").to_dict() | {"assets": {"a": ASSET | {"type": 7}}},
+        "its assets.a.type is 7, not a media type",
+    ),
+    (
+        item("bad").to_dict() | {"assets": {"a": ASSET | {"roles": "data"}}},
+        'its assets.a.roles is "data", not a list of texts',
+    ),
+    (
+        item("bad").to_dict() | {"links": {"rel": "self"}},
+        'its links is {"rel": "self"}, not a list',
+    ),
+    (item("bad").to_dict() | {"links": [7]}, "its links[0] is 7, not a link with rel and href"),
+    (item("bad").to_dict() | {"stac_extensions": [7]}, "its stac_extensions is [7], not a list of"),
+    (dated(datetime="yesterday"), f'its datetime is "yesterday", {TIME}'),
+    (
+        dated(datetime=None, start_datetime="a", end_datetime=None),
+        f'its start_datetime is "a", {TIME}',
+    ),
+    (dated(), f"its datetime is missing, {TIME}, or null beside start_datetime"),
+    (dated(datetime="2024-05-01", updated="May"), f'its updated is "May", {TIME}'),
+    (
+        dated(datetime=None, start_datetime="a", end_datetime="b"),
+        f'its start_datetime is "a", {TIME}',
+    ),
+    (
+        dated(datetime=None, **BACKWARDS),
         "its end_datetime 2024-05-01T00:00:00Z is before its start_datetime 2024-05-02T00:00:00Z",
     ),
 ]
@@ -158,6 +201,50 @@ def test_what_an_item_says_wrongly_is_named(
     assert found.refused is not None
     assert found.refused.startswith(f"item bad of {tmp_path / 'x.json'}: {reason}")
     assert found.refused.endswith("mend the item, or give the source itself")
+
+
+def test_only_the_asset_that_is_used_need_say_its_file_well(tmp_path: Path) -> None:
+    bad = with_fields(file_checksum="zz", file_size="7")
+    bad["assets"]["good"] = ASSET | {"roles": ["data"]}
+    (found,) = search(Search(write(tmp_path / "x.json", bad)))
+    assert found.refused is None
+    (found,) = search(Search(write(tmp_path / "x.json", bad), asset="visual"))
+    assert found.refused is not None
+    bad["assets"]["visual"] |= {"type": 7, "roles": "data"}
+    bad["properties"] |= {"start_datetime": "soon", "created": "May"}
+    (found,) = search(Search(write(tmp_path / "x.json", bad), asset="good"))
+    assert found.refused is None
+
+
+@pytest.mark.parametrize("kind", ["item", "items", "catalog"])
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path, kind: str) -> None:
+    if kind == "catalog":
+        catalog = pystac.Catalog("c", "of scenes")
+        catalog.add_item(item("a"))
+        catalog.normalize_and_save(str(tmp_path), pystac.CatalogType.SELF_CONTAINED)
+    elif kind == "items":
+        collected(tmp_path / "items.json", item("a"))
+    else:
+        write(tmp_path / "item.json", item("a").to_dict())
+    for path in tmp_path.rglob("*.json"):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    (found,) = search(Search(str(tmp_path / f"{kind}.json")))
+    assert (found.source, found.refused) == ("s3://scenes/a.tif", None)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b'{"type": "Feature", "asse', "it is no whole JSON (Unterminated string"),
+        ("{}".encode("utf-16"), "its byte 0 is no UTF-8 text"),
+        (b"[" * 100_000, "its JSON is nested too deeply"),
+    ],
+)
+def test_what_is_no_json_says_what_it_is(tmp_path: Path, data: bytes, said: str) -> None:
+    (tmp_path / "x.json").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        list(search(Search(str(tmp_path / "x.json"))))
+    assert str(caught.value).startswith(f"{tmp_path / 'x.json'} cannot be read as STAC: {said}")
 
 
 def test_links_of_a_collected_item_are_relative_to_the_file(tmp_path: Path) -> None:
@@ -192,17 +279,32 @@ def test_a_catalog_s_broken_item_stops_no_other(tmp_path: Path) -> None:
     for one, name in zip(found[2:], ("gone", "text", "nested"), strict=True):
         assert one.refused is not None
         assert f"{name}.json" in one.refused
+    said = ("No such file", "it is no whole JSON", "what stands there is no Item, but a")
+    for one, reason in zip(found[2:], said, strict=True):
+        assert reason in str(one.refused)
+
+
+@pytest.mark.parametrize("text", [None, "no JSON", "[]", json.dumps(item("a").to_dict())])
+def test_a_catalog_s_broken_child_stops_no_other(tmp_path: Path, text: str | None) -> None:
+    value = pystac.Catalog("a", "of catalogs").to_dict()
+    links = [{"rel": "child", "href": f"./{name}.json"} for name in ("b", "c")]
+    place = write(tmp_path / "a.json", value | {"links": links})
+    leaf = pystac.Catalog("c", "of scenes").to_dict()
+    write(tmp_path / "c.json", leaf | {"links": [{"rel": "item", "href": "./i.json"}]})
+    write(tmp_path / "i.json", item("i").to_dict())
+    if text is not None:
+        (tmp_path / "b.json").write_text(text)
+    broken, found = search(Search(place))
+    assert found.source == "s3://scenes/i.tif"
+    assert str(broken.refused).startswith(f"catalog at {tmp_path / 'b.json'}: ")
 
 
 NO_STAC = (
     "",
     "[]",
-    '{"type": "Feature"}',
     '{"type": "Polygon"}',
+    '{"type": "FeatureCollection", "features": 7}',
     "[" * 100_000,
-    json.dumps(item("bad").to_dict() | {"properties": None}),
-    json.dumps(item("bad").to_dict() | {"assets": [1]}),
-    json.dumps(item("bad").to_dict() | {"assets": {"visual": "a.tif"}}),
 )
 
 

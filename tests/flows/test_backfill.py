@@ -15,6 +15,7 @@ from flows.launch import Ended, Launch, Started, Where
 from flows.server import PrefectUnavailable
 from scenemosaic import keys
 from scenemosaic.discovery.found import Found
+from scenemosaic.errors import TransientStoreError
 from scenemosaic.places import place_at
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
 from tests.flows.serving import objects
@@ -94,6 +95,15 @@ def test_what_was_refused_where_it_was_found_is_a_row(scenes: list[Found], root:
     assert (row.scene, row.state, row.job_id) == (refused.source, "BadInput", None)
     assert (row.detail, row.exit_code) == (refused.refused, 2)
     assert (other.state, len(launcher.launched)) == ("Mosaicked", 1)
+
+
+def test_a_document_that_nobody_could_read_is_a_fault_s_row(
+    scenes: list[Found], root: Path
+) -> None:
+    fault = Found("s3://b/i.json", "", "", refused="no answer", refused_as=TransientStoreError)
+    row, other = run([fault, scenes[0]], root, Fake()).rows
+    assert (row.state, row.exit_code, row.detail) == ("StoreFault", 5, "no answer")
+    assert other.state == "Mosaicked"
 
 
 def test_a_dry_run_starts_nothing(scenes: list[Found], root: Path) -> None:

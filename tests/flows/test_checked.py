@@ -1,5 +1,7 @@
 """Parameters: what does not fit ends as BadInput before anything starts, and reads well."""
 
+import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +9,20 @@ import pytest
 from prefect.client.schemas.objects import State
 
 from flows.backfill import backfill_scenes
+from flows.fitting import check_given, kinds_of
 from flows.process import process_scene
+from flows.publish import publish
 from flows.repair import repair_scene
+from flows.scene_parameters import ANNOTATIONS
 from flows.verify import verify_scene
+from scenemosaic.errors import InputError
 
 JOB = "ab" * 16
+WHOLE = "a flow takes a job's whole ID, all 32 hex digits"
+FITTING: dict[Any, dict[str, Any]] = {
+    process_scene: {"sources": ["/a.tif"], "to": "/r", "workers": 256},
+    publish: {"job_id": JOB, "to": "/r", "ledger": "daily", "slots": 100},
+}
 
 
 def refused(state: "State[Any]") -> str:
@@ -87,10 +98,38 @@ def test_what_was_given_is_not_repeated() -> None:
 
 
 def test_a_job_is_named_by_its_whole_id() -> None:
-    said = "a flow takes a job's whole ID, all 32 hex digits"
     for given in (JOB[:12], JOB + "\n"):
-        assert f"job_id: {said}" in refused(verify_scene.fn(job_id=given, to="/r"))
-        assert f"reuse: {said}" in refused(process_scene.fn(sources=["a"], to="/r", reuse=given))
+        assert f"job_id: {WHOLE}" in refused(verify_scene.fn(job_id=given, to="/r"))
+        assert f"reuse: {WHOLE}" in refused(process_scene.fn(sources=["a"], to="/r", reuse=given))
+
+
+@pytest.mark.parametrize(
+    ("flow", "given", "said"),
+    [
+        (process_scene, {"workers": 257}, "--workers: Input should be less than or equal to 256"),
+        (process_scene, {"engine_address": "t" * 201}, "--engine-address: String should have"),
+        (process_scene, {"sources": ["/a", "/" + "a" * 2000]}, "SOURCE: String should have"),
+        (process_scene, {"to": "s3://me:pw@bucket"}, "--to: leave user, password and query out"),
+        (publish, {"job_id": JOB[:6]}, f"JOB: {WHOLE}"),
+        (publish, {"ledger": "../x", "slots": 0}, "--ledger: a ledger's name is 1 to 64 of"),
+        (publish, {"ledger": "../x", "slots": 0}, "; --slots: Input should be greater"),
+    ],
+)
+def test_a_command_says_it_in_its_own_words(flow: Any, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        check_given(kinds_of(flow.fn), given)
+    assert said.partition(": ")[2] in refused(flow.fn(**FITTING[flow] | given))
+
+
+def test_what_fits_is_let_through() -> None:
+    for flow, given in FITTING.items():
+        check_given(kinds_of(flow.fn), given)
+
+
+def test_a_planned_scene_is_checked_by_the_flow_s_own_kinds() -> None:
+    parameters = inspect.signature(process_scene.fn).parameters
+    own = {name: parameters[name].annotation for name in ANNOTATIONS}
+    assert own == ANNOTATIONS
 
 
 def test_nothing_is_written(tmp_path: Path) -> None:

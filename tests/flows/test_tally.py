@@ -63,6 +63,26 @@ def test_a_gap_is_named_with_its_reason() -> None:
         tally.check(GapReport(2, 1, (NAMES[0],)))
 
 
+def closing(*outcomes: WindowOutcome) -> str:
+    tally = Tally(len(NAMES), Silent())
+    for outcome in outcomes:
+        tally.add(outcome)
+    with pytest.raises(IncompleteError) as caught:
+        tally.check(GapReport(len(NAMES), 0, tuple(one.window for one in outcomes)))
+    return str(caught.value).rpartition("what is committed stays")[2]
+
+
+def test_what_running_again_cannot_change_is_not_told_to_be_run_again() -> None:
+    broken = WindowOutcome(NAMES[0], "failed", error="no answer")
+    first, other = (WindowOutcome(name, "failed", remedy="do so") for name in NAMES[1:3])
+    third = WindowOutcome(NAMES[3], "failed", remedy="do this")
+    assert closing(broken) == ", and the same command goes on there"
+    assert closing(first) == closing(first, other) == "; do so"
+    assert closing(first, third) == f"; do so ({NAMES[1]}); do this ({NAMES[3]})"
+    with_others = f", and the same command goes on there with {NAMES[0]}"
+    assert closing(broken, first, other) == f"{with_others}; do so ({NAMES[1]}, {NAMES[2]})"
+
+
 def test_many_gaps_are_counted_and_a_few_named() -> None:
     tally = Tally(12, Silent())
     with pytest.raises(IncompleteError, match=r"12 of 12 windows are missing: .* and 4 more"):

@@ -170,6 +170,7 @@ def test_a_corrupt_block_fails_its_windows_alone(tmp_path: Path, local_place: Ma
     failed = [one for one in outcomes if one.outcome == "failed"]
     assert [one.window for one in failed] == ["0001_0002"]
     assert str(source) in str(failed[0].error)
+    assert "the same command reads the same file" in str(failed[0].remedy)
     assert len(outcomes) == 12
     assert tuple(job.missing_windows(spec)) == (6,)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from flows import cli_publish
+from flows.cli import run
 from scenemosaic import keys
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Wanted, open_book
@@ -201,6 +203,32 @@ def test_bad_input(spec: JobSpec, tmp_path: Path) -> None:
         ["ledger", "show", "daily", "--to", root, "--time-zone", "Nowhere/None"],
     ):
         assert run_command(given, tmp_path).code == 2, given
+
+
+@pytest.mark.parametrize("recorded", [None, "http://127.0.0.1:9/api"])
+@pytest.mark.parametrize("name", ["../x", "", "a/b", "ü", ".hidden", "a" * 300, "daily\n"])
+def test_a_ledger_that_is_none_reads_alike_wherever_it_is_named(
+    spec: JobSpec,
+    name: str,
+    recorded: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(cli_publish, "configured_api", lambda: recorded)
+    assert run(["ledger", "show", name, "--to", spec.root]) == 2
+    shown = capsys.readouterr().err
+    assert "a ledger's name is 1 to 64" in shown
+    assert run(["publish", spec.plan.job_id, "--to", spec.root, "--ledger", name]) == 2
+    assert capsys.readouterr().err == shown
+
+
+def test_what_the_flow_would_refuse_the_command_says_before_there_is_a_run(
+    spec: JobSpec, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli_publish, "configured_api", lambda: "http://127.0.0.1:9/api")
+    monkeypatch.setattr(cli_publish, "public_manifest", lambda url: url + "?" + "x" * 2000)
+    assert run(["publish", spec.plan.job_id, "--to", spec.root]) == 2
+    assert "--manifest: String should have at most 2000 characters" in capsys.readouterr().err
 
 
 def test_approval_needs_a_server_that_stays(spec: JobSpec, tmp_path: Path) -> None:
