@@ -86,7 +86,7 @@ class Manifest(Protocol):
         """
 
     def get(self, partition: str, window: str) -> Row | None:
-        """One row by its key, consistently read."""
+        """One row by its key, consistently read. Raises UnreadableRow, as whatever returns rows."""
 
     def replace(self, row: Row, revision: int) -> Updated | Stale:
         """Replace the row whose revision is ``revision``; compare-and-swap."""

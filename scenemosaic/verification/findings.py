@@ -17,10 +17,13 @@ class Kind(enum.Enum):
     SIZE = "size"
     CHECKSUM = "checksum"  # the bytes are not those of the row's SHA-256
     ETAG = "etag"
+    URI = "uri"  # the row is of another place
     VERSION = "version"
     BLOCKS = "blocks"  # the tile's directories are not what the row says
     METADATA = "metadata"  # the object's own metadata lacks or contradicts its checksum
     FOREIGN = "foreign-object"
+    NOT_AN_OBJECT = "not-an-object"  # a folder, say, or a link out of the root
+    BAD_ROW = "unreadable-row"  # it does not decode
     UNDECODABLE = "undecodable"  # --deep
     STRAY = "stray-object"  # an object that no row and no window of the plan explains
     STALE_MOSAIC = "stale-mosaic"  # built from other rows than those that stand now
@@ -28,11 +31,20 @@ class Kind(enum.Enum):
 
 
 # The row is wrong and the object right, where nothing but these was found for a window.
-ROW_KINDS = frozenset({Kind.MISSING_ROW, Kind.ETAG, Kind.VERSION})
+ROW_KINDS = frozenset({Kind.MISSING_ROW, Kind.ETAG, Kind.VERSION, Kind.URI})
+
+# Nothing stands there.
+GONE = frozenset({Kind.MISSING_OBJECT, Kind.DELETE_MARKER})
+
+# Somebody else's, and nothing that a conditional write replaces: a person moves it away.
+BLOCKING = frozenset({Kind.NOT_AN_OBJECT, Kind.BAD_ROW})
 
 # What stands at the key of a mosaic's revision stays: only the next revision helps.
 DAMAGED = frozenset(
-    {Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA, Kind.FOREIGN, Kind.UNDECODABLE}
+    {
+        *(Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA),
+        *(Kind.FOREIGN, Kind.NOT_AN_OBJECT, Kind.UNDECODABLE),
+    }
 )
 
 
@@ -62,6 +74,11 @@ class WindowState:
     row: Row | None
     info: ObjectInfo | None
     findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether no repair can replace what stands there."""
+        return any(one.kind in BLOCKING for one in self.findings)
 
     @property
     def object_is_right(self) -> bool:

@@ -9,7 +9,7 @@ from scenemosaic.publishing.item import MAX_ITEM_BYTES, Item, parse_item
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.verification import rules
 from scenemosaic.verification.findings import Finding, Kind
-from scenemosaic.verification.inspection import gone, head, looked_again
+from scenemosaic.verification.inspection import found_at, gone, looked_again
 from scenemosaic.verification.reading import reader
 
 ITEM_TYPE, PREVIEW_TYPE = "application/geo+json", "image/png"
@@ -23,7 +23,9 @@ def check_plan(session: Session, job_id: str) -> list[Finding]:
 
 def _check_plan(session: Session, job_id: str) -> list[Finding]:
     key = keys.plan_key(job_id)
-    uri, info = session.store.object_uri(key), head(session, key)
+    uri, info = session.store.object_uri(key), found_at(session, "plan", key)
+    if isinstance(info, Finding):
+        return [info]
     if info is None:
         return [Finding("plan", Kind.PLAN, f"{uri} is gone")]
     if info.size_bytes > MAX_PLAN_BYTES:
@@ -59,7 +61,9 @@ def _small(
     session: Session, spec: JobSpec, subject: str, key: str, content_type: str, most_bytes: int
 ) -> tuple[bytes | None, list[Finding]]:
     def look() -> tuple[bytes | None, list[Finding]]:
-        info = head(session, key)
+        info = found_at(session, subject, key)
+        if isinstance(info, Finding):
+            return None, [info]
         if info is None:
             return None, [gone(session, subject, key)]
         if info.size_bytes > most_bytes:
