@@ -88,7 +88,11 @@ def _advice(report: VerifyReport, shown: Sequence[Finding], place: Place) -> lis
     windows = [name for name in off if name in report.states()]
     parts = [f"{counted(len(windows), 'window')} ({some(windows)})"] if windows else []
     parts += [f"the {name}" for name in off if name not in windows]
-    return [*lines, f"Damaged: {', '.join(parts)}. Next: {repair} [--source PATH]"]
+    damaged, then = f"Damaged: {', '.join(parts)}.", f"{repair} [--source PATH]"
+    if blocking := dict.fromkeys(one.subject for one in shown if one.blocks_repair):
+        first = f"First move away what is not ours (a row: delete it): {some(list(blocking))}"
+        return [*lines, f"{damaged} {first}. Then: {then}"]
+    return [*lines, f"{damaged} Next: {then}"]
 
 
 def _folded(findings: Sequence[Finding]) -> list[Finding]:

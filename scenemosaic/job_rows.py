@@ -12,7 +12,8 @@ from scenemosaic.errors import (
     UnreadableRow,
 )
 from scenemosaic.grids.grid import Tiling
-from scenemosaic.manifests.port import Row
+from scenemosaic.keys import MOSAIC_ROW
+from scenemosaic.manifests.port import Outline, Row
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.waiting.retry import Pacer
 
@@ -70,6 +71,24 @@ def readable_row(session: Session, partition: str, name: str) -> Row | BadRow | 
         return _row(session, partition, name)
     except UnreadableRow as error:
         return BadRow(name, str(error))
+
+
+def outlined_names(session: Session, spec: JobSpec) -> tuple[list[str], Outline | None]:
+    """:func:`row_names`, and what the mosaic's row is about, by the same requests."""
+    first, *others = session.partitions(spec)
+
+    def first_of_all() -> list[Outline]:
+        try:
+            return list(session.manifest.outlines(first))
+        except OldSchema:
+            raise
+        except MissingSchema:  # nothing was ever committed there
+            return []
+
+    outlines = retrying(first_of_all, session.policy, session.effects)
+    own = next((one for one in outlines if one.window == MOSAIC_ROW), None)
+    names = [one.window for one in outlines]
+    return names + (_names(session, others) if others else []), own
 
 
 def row_names(session: Session, spec: JobSpec) -> list[str]:

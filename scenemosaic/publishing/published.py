@@ -10,6 +10,7 @@ from scenemosaic.auditing.trail import Trace
 from scenemosaic.committing.commit import Committed, Outcome, is_ours, retrying
 from scenemosaic.errors import ForeignObject
 from scenemosaic.manifests.port import Row
+from scenemosaic.next_step import command
 from scenemosaic.publishing.item import Item
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import ObjectInfo
@@ -59,7 +60,8 @@ def standing(session: Session, spec: JobSpec, run: Run, revision: int) -> Commit
     if not is_mosaic(stored, wanted):
         raise ForeignObject(
             f"{session.store.object_uri(stored.key)} holds an object that this pipeline did not "
-            f"write (ETag {stored.etag}); move it away, or choose another root"
+            f"write (ETag {stored.etag}); move it away, or have the next revision made beside it: "
+            f"{command('repair', spec.plan.job_id, spec.place)}"
         )
     own = stored.metadata["write_id"] == wanted["write_id"]
     return Committed(Outcome.WRITTEN if own else Outcome.ALREADY_PRESENT, stored)

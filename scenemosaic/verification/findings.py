@@ -27,6 +27,7 @@ class Kind(enum.Enum):
     UNDECODABLE = "undecodable"  # --deep
     STRAY = "stray-object"  # an object that no row and no window of the plan explains
     STALE_MOSAIC = "stale-mosaic"  # built from other rows than those that stand now
+    OLD_ITEM = "old-item"  # the mosaic's row tells of a newer revision
     PLAN = "plan"  # plan.json is gone, or is not what its job ID says
 
 
@@ -35,9 +36,6 @@ ROW_KINDS = frozenset({Kind.MISSING_ROW, Kind.ETAG, Kind.VERSION, Kind.URI})
 
 # Nothing stands there.
 GONE = frozenset({Kind.MISSING_OBJECT, Kind.DELETE_MARKER})
-
-# Somebody else's, and nothing that a conditional write replaces: a person moves it away.
-BLOCKING = frozenset({Kind.NOT_AN_OBJECT, Kind.BAD_ROW})
 
 # What stands at the key of a mosaic's revision stays: only the next revision helps.
 DAMAGED = frozenset(
@@ -61,6 +59,13 @@ class Finding:
     detail: str
     of_row: bool = False
 
+    @property
+    def blocks_repair(self) -> bool:
+        """Whether no repair replaces what stands there, nor passes it: a person moves it away."""
+        if self.kind is Kind.NOT_AN_OBJECT:
+            return self.subject not in ("mosaic", "preview")  # these have revisions
+        return self.kind is Kind.BAD_ROW or (self.kind, self.subject) == (Kind.FOREIGN, "item")
+
     def to_json(self) -> Mapping[str, str]:
         return {"subject": self.subject, "kind": self.kind.value, "detail": self.detail}
 
@@ -78,7 +83,7 @@ class WindowState:
     @property
     def is_blocked(self) -> bool:
         """Whether no repair can replace what stands there."""
-        return any(one.kind in BLOCKING for one in self.findings)
+        return any(one.blocks_repair for one in self.findings)
 
     @property
     def object_is_right(self) -> bool:

@@ -1,13 +1,12 @@
 """The published mosaic: its object, its row, its item, its preview, and the rows it came from."""
 
-import json
 from collections.abc import Callable, Iterator
 
 from scenemosaic import keys
 from scenemosaic.committing.commit import is_ours
 from scenemosaic.job_rows import BadRow, readable_row
 from scenemosaic.manifests.port import Row
-from scenemosaic.publishing.item import Item
+from scenemosaic.publishing.item import Item, older, unlike_mosaic
 from scenemosaic.publishing.published import revision_of
 from scenemosaic.publishing.rows_digest import RowFact, facts_digest, row_fact
 from scenemosaic.session import JobSpec, Session
@@ -29,8 +28,9 @@ class MosaicCheck:
 
     def __init__(self, session: Session, spec: JobSpec) -> None:
         self._session, self._spec = session, spec
+        told = _told_by_row(session, spec)  # before the item, which is moved before its row
         self._item, self._item_findings = check_item(session, spec)
-        self.revision = self._item.revision if self._item else _told_by_row(session, spec)
+        self.revision = max(self._item.revision if self._item else 0, told)
         found = found_at(session, SUBJECT, self._key)
         self._no_object = found if isinstance(found, Finding) else None
         self._info = None if isinstance(found, Finding) else found
@@ -67,6 +67,9 @@ class MosaicCheck:
             yield absent(SUBJECT)
             return
         yield from self._item_findings
+        if self._item is not None and not self._is_led_to:
+            text = older(self._item, self.revision)
+            yield Finding("item", Kind.OLD_ITEM, text)
         if self._bad_row is not None:
             yield bad_row(SUBJECT, self._bad_row)
         if self._no_object is not None:
@@ -84,6 +87,11 @@ class MosaicCheck:
         parts = self._info, self._no_object, self._row, self._bad_row, self._item
         no_item = all(one.kind in GONE for one in self._item_findings)
         return no_item and all(part is None for part in parts)
+
+    @property
+    def _is_led_to(self) -> bool:
+        """Whether it is the mosaic to which the item leads."""
+        return self._item is not None and self._item.revision == self.revision
 
     @property
     def _key(self) -> str:
@@ -107,7 +115,7 @@ class MosaicCheck:
         else:
             yield from rules.of_stored(SUBJECT, row, info)
         yield from rules.of_metadata(SUBJECT, self._spec.plan.job_id, info, None)
-        if self._item is not None:
+        if self._item is not None and self._is_led_to:
             yield from _of_item(self._item, info, row)
 
     def _of_bytes(
@@ -139,13 +147,13 @@ class MosaicCheck:
 
     @property
     def _is_stale(self) -> bool:
-        built_from = self._item.rows_sha256 if self._item else None
+        built_from = self._item.rows_sha256 if self._item and self._is_led_to else None
         complete = len(self._facts) == len(self._spec.plan.recipe.tiling())
         return built_from is not None and complete and built_from != facts_digest(self._facts)
 
 
 def _told_by_row(session: Session, spec: JobSpec) -> int:
-    """The current revision as the mosaic's row has it, where no item can be believed."""
+    """The revision of which the mosaic's row tells."""
     row = readable_row(session, session.partition(spec), keys.MOSAIC_ROW)
     if not isinstance(row, Row):
         return 0
@@ -154,12 +162,9 @@ def _told_by_row(session: Session, spec: JobSpec) -> int:
 
 def _of_item(item: Item, info: ObjectInfo, row: Row | None) -> Iterator[Finding]:
     """What only the item has wrong: of a damaged mosaic it says what stood there before."""
-    asset = json.loads(item.data)["assets"]["data"]  # it was parsed before
-    size_bytes, digest = asset.get("file:size"), asset.get("scenemosaic:digest")
-    if size_bytes != info.size_bytes and (row is None or row.bytes != size_bytes):
-        text = f"it says that the mosaic has {size_bytes} bytes; it has {info.size_bytes}"
-        yield Finding("item", Kind.SIZE, text)
-    stated = info.metadata.get("digest")
-    if stated is not None and digest != stated:
-        text = f"it says digest {digest}; the mosaic says {stated}"
-        yield Finding("item", Kind.CHECKSUM, text)
+    for one in unlike_mosaic(item, info):
+        if one.name == "size" and row is not None and row.bytes == one.said:
+            continue
+        kind = Kind.SIZE if one.name == "size" else Kind.CHECKSUM
+        text = f"it says that the mosaic's {one.name} is {one.said}; it is {one.has}"
+        yield Finding("item", kind, text)

@@ -46,9 +46,8 @@ def check_item(session: Session, spec: JobSpec) -> tuple[Item | None, list[Findi
     try:
         return parse_item(data, spec.plan, session.store.object_uri(key)), findings
     except ForeignObject as error:
-        if not findings:  # else it is said already that its bytes are not its own
-            findings.append(Finding("item", Kind.FOREIGN, str(error)))
-        return None, findings
+        others = [one for one in findings if one.kind is not Kind.FOREIGN]
+        return None, [*others, Finding("item", Kind.FOREIGN, str(error))]
 
 
 def check_preview(session: Session, spec: JobSpec, revision: int) -> list[Finding]:
