@@ -51,7 +51,10 @@ def test_what_is_off_is_exit_code_3(local_damage: Damage, tmp_path: Path) -> Non
     assert text.code == 3
     lines = text.out.splitlines()
     repair = f"scenemosaic repair {local_damage.job_id} --to {local_damage.place.root}"
-    assert lines[0] == f"Damaged: 1 window ({NAME}), the item. Next: {repair} [--source PATH]"
+    first = "First move away what is not ours (a row: delete it): item."
+    assert lines[0] == (
+        f"Damaged: 1 window ({NAME}), the item. {first} Then: {repair} [--source PATH]"
+    )
     assert lines[1].split()[:2] == [NAME, "missing-object"]
     assert "9 of 9 windows checked: 2 findings (foreign-object, missing-object)" in lines[-1]
 
