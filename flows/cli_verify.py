@@ -60,7 +60,7 @@ def as_text(report: VerifyReport, place: Place) -> str:
     lines.append(f"job      {report.job_id}")
     if report.revision:
         path = keys.revision_path(report.revision, "mosaic.tif")
-        lines.append(f"mosaic   {path}, to which item.json leads; earlier ones are not looked at")
+        lines.append(f"mosaic   {path} is the newest; earlier ones are not looked at")
     read = f"{in_bytes(report.bytes)} in {in_seconds(report.seconds)}"
     return "\n".join([*lines, f"result   {report.summary} ({read})"])
 
