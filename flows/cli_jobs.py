@@ -1,7 +1,9 @@
 """``scenemosaic assemble``, ``status``, ``jobs``, ``init``: the engine alone, without Prefect."""
 
 import json
+import logging
 from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -21,14 +23,17 @@ from scenemosaic.next_step import command
 from scenemosaic.places import Place, StorePlace
 from scenemosaic.plans.listing import list_jobs
 from scenemosaic.policy.bucket import lifecycle
-from scenemosaic.publishing.item import read_item
+from scenemosaic.publishing.finished import Examined, examine
 from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.publishing.published import head
 from scenemosaic.roots import parse_root
 from scenemosaic.session import open_session
+from scenemosaic.stores import open_store
 from scenemosaic.verification.other_root import other_root
 from scenemosaic.waiting.retry import RetryPolicy
 from scenemosaic.words import counted
+
+_log = logging.getLogger(__name__)
 
 
 def assemble(job_id: str, place: Place, console: Console) -> int:
@@ -62,54 +67,63 @@ def _compute(spec: JobSpec) -> str:
 
 
 def status(job_id: str, place: Place, console: Console) -> int:
-    """How far a job is. Changes nothing; the exit code is 0 whatever was found."""
+    """How far a job is. Changes nothing; the exit code is 0 also where it is not finished.
+
+    Raises PlanLost, ForeignObject where its item or mosaic is not to be believed, StoreError.
+    """
     spec = job.load_at(job_id, place)
-    gaps = job.find_gaps(spec)
-    found = _published(spec)
+    job_found = examine(spec)
+    found = _files(spec, job_found)
     pointed, latest = _latest(spec)
-    finished = not gaps.missing and all(found.values())
+    finished = job_found.finished is not None and all(found.values())
+    windows = job_found.present + len(job_found.missing)
     value: dict[str, object] = {
         "job_id": job_id,
         "title": spec.plan.title,
         "root": spec.root,
-        "windows": gaps.windows,
-        "rows": gaps.present,
-        "missing": list(gaps.missing),
+        "windows": windows,
+        "rows": job_found.present,
+        "missing": list(job_found.missing),
         **found,
         "finished": finished,
         "latest": pointed,
     }
-    lines = [f"job      {job_id}", f"windows  {gaps.present} of {gaps.windows} with a row"]
+    lines = [f"job      {job_id}", f"windows  {job_found.present} of {windows} with a row"]
     if spec.plan.title is not None:
         lines.insert(1, f"title    {spec.plan.title}")
-    if gaps.missing:
-        lines.append(f"missing  {' '.join(gaps.missing)}")
+    if job_found.missing:
+        lines.append(f"missing  {' '.join(job_found.missing)}")
     lines += [f"{name:8} {shown(uri) if uri else 'not there'}" for name, uri in found.items()]
-    if found["mosaic"] and not found["mosaic"].endswith(keys.mosaic_key(job_id)):
+    if found["item"] and job_found.revision:
         lines.append(
             "         (item.json leads there; earlier mosaics stay, and are named no longer)"
         )
     lines.append(f"latest   {latest}")
-    lines.append(
-        "finished" if finished else f"not finished: {_next(spec, len(gaps.missing), found)}"
-    )
+    lines.append("finished" if finished else f"not finished: {_next(spec, job_found, found)}")
     console.answer(value, "\n".join(lines))
     return 0
 
 
-def _next(spec: JobSpec, missing: int, found: Mapping[str, str | None]) -> str:
+def _next(spec: JobSpec, job_found: Examined, found: Mapping[str, str | None]) -> str:
     """What an unfinished job lacks, and the command that makes it."""
     said = partial(command, job_id=spec.plan.job_id, place=spec.place)
-    if found["item"] is not None:  # it was finished once
+    missing, row = len(job_found.missing), job_found.row
+    if found["item"] or found["mosaic"] or row is not None:  # it was finished once, or nearly
         lost = [counted(missing, "row")] if missing else []
+        lost += [] if row is not None or missing == _windows(spec) else ["the mosaic's row"]
         lost += [name for name, uri in found.items() if uri is None]
-        no_row = missing == len(spec.plan.recipe.tiling())
-        other = other_root(open_session(spec), spec) if no_row else None
+        gone = f"gone since it was: {' and '.join(lost)}"
+        other = other_root(open_session(spec), spec) if missing == _windows(spec) else None
         said_root = f"; its rows are of another root, {other}" if other else ""
-        return f"gone since it was: {' and '.join(lost)}{said_root}; run {said('repair')}"
+        old = "its mosaic's row is of another version of it"
+        return f"{gone if lost else old}{said_root}; run {said('repair')}"
     if missing:
         return f"run scenemosaic process SOURCE again for {counted(missing, 'window')}"
     return f"every window has a row; run {said('assemble')}"
+
+
+def _windows(spec: JobSpec) -> int:
+    return len(spec.plan.recipe.tiling())
 
 
 def _latest(spec: JobSpec) -> tuple[bool | None, str]:
@@ -125,25 +139,38 @@ def _latest(spec: JobSpec) -> tuple[bool | None, str]:
     return True, f"names this job, revision {latest.target.pinned.revision}"
 
 
-def _published(spec: JobSpec) -> dict[str, str | None]:
+def _files(spec: JobSpec, found: Examined) -> dict[str, str | None]:
+    """Where mosaic, preview and item are, of those that are there."""
     session, job_id = open_session(spec), spec.plan.job_id
-    item = read_item(session, spec)
-    revision = 0 if item is None else item.revision
     places = {
-        "mosaic": keys.mosaic_key(job_id, revision),
-        "preview": keys.preview_key(job_id, revision),
+        "mosaic": keys.mosaic_key(job_id, found.revision),
+        "preview": keys.preview_key(job_id, found.revision),
     }
-    found = {key: head(session, key) is not None for key in places.values()}
-    uris = {name: session.store.object_uri(key) for name, key in places.items() if found[key]}
-    item_uri = session.store.object_uri(keys.item_key(job_id)) if item else None
+    uris = {
+        name: session.store.object_uri(key)
+        for name, key in places.items()
+        if (name == "mosaic" and found.mosaic) or head(session, key) is not None
+    }
+    item_uri = session.store.object_uri(keys.item_key(job_id)) if found.item else None
     return {name: uris.get(name) for name in places} | {"item": item_uri}
 
 
 def jobs(store: StorePlace, limit: int, console: Console) -> int:
     """The root's newest jobs. The exit code is 0, also where a plan is damaged."""
-    listing = list_jobs(store, limit)
-    console.answer(jobs_text.as_json(listing), jobs_text.as_text(listing))
+    listing, latest = list_jobs(store, limit), _latest_job(store)
+    console.answer(jobs_text.as_json(listing, latest), jobs_text.as_text(listing, latest))
     return 0
+
+
+def _latest_job(place: StorePlace) -> str | None:
+    """The job that ``latest.json`` names, if that can be read."""
+    with closing(open_store(place.root, place.access)) as store:
+        try:
+            latest = read_latest(store)
+        except ForeignObject as error:
+            _log.warning("which job is published is not known: %s", error)
+            return None
+    return None if latest is None else latest.target.job_id
 
 
 def initialise(place: Place, console: Console) -> int:

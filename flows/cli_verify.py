@@ -60,7 +60,7 @@ def as_text(report: VerifyReport, place: Place) -> str:
     lines.append(f"job      {report.job_id}")
     if report.revision:
         path = keys.revision_path(report.revision, "mosaic.tif")
-        lines.append(f"mosaic   {path}, to which item.json leads; earlier ones are not looked at")
+        lines.append(f"mosaic   {path} is the newest; earlier ones are not looked at")
     read = f"{in_bytes(report.bytes)} in {in_seconds(report.seconds)}"
     return "\n".join([*lines, f"result   {report.summary} ({read})"])
 
@@ -88,7 +88,11 @@ def _advice(report: VerifyReport, shown: Sequence[Finding], place: Place) -> lis
     windows = [name for name in off if name in report.states()]
     parts = [f"{counted(len(windows), 'window')} ({some(windows)})"] if windows else []
     parts += [f"the {name}" for name in off if name not in windows]
-    return [*lines, f"Damaged: {', '.join(parts)}. Next: {repair} [--source PATH]"]
+    damaged, then = f"Damaged: {', '.join(parts)}.", f"{repair} [--source PATH]"
+    if blocking := dict.fromkeys(one.subject for one in shown if one.blocks_repair):
+        first = f"First move away what is not ours (a row: delete it): {some(list(blocking))}"
+        return [*lines, f"{damaged} {first}. Then: {then}"]
+    return [*lines, f"{damaged} Next: {then}"]
 
 
 def _folded(findings: Sequence[Finding]) -> list[Finding]:

@@ -25,4 +25,4 @@ def repair_json(report: RepairReport) -> dict[str, object]:
     return value if report.error is None else value | error_json(report.error)
 
 
-_COUNTED = ("written", "superseded", "target_gone", "unchanged", "failed")
+_COUNTED = ("written", "superseded", "target_gone", "unchanged", "failed", "blocked")

@@ -36,6 +36,10 @@ class InputError(SceneMosaicError):
     exit_code = 2
 
 
+class PlanLost(InputError):
+    """A job's plan is gone or damaged, and other things of the job are there."""
+
+
 class SourceChanged(InputError):
     """A source is not what the job pinned any more."""
 
@@ -97,6 +101,14 @@ class ForeignObject(ConflictError):
     """The key holds an object that is not ours; it is never adopted."""
 
     kind = "foreign-object"
+
+
+class NotAnObject(ForeignObject):
+    """No object of the store is at the key, but a folder, a pipe, a link out of the root."""
+
+
+class UnreadableRow(ForeignObject):
+    """A manifest row that no version of this pipeline wrote: it does not decode."""
 
 
 class Diverged(ConflictError):

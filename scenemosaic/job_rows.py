@@ -1,11 +1,19 @@
 """The rows of a job one after the other, however many there are, also through a busy manifest."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from scenemosaic.committing.commit import retrying
-from scenemosaic.errors import InputError, MissingSchema, OldSchema, TransientStoreError
+from scenemosaic.errors import (
+    InputError,
+    MissingSchema,
+    OldSchema,
+    TransientStoreError,
+    UnreadableRow,
+)
 from scenemosaic.grids.grid import Tiling
-from scenemosaic.manifests.port import Row
+from scenemosaic.keys import MOSAIC_ROW
+from scenemosaic.manifests.port import Outline, Row
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.waiting.retry import Pacer
 
@@ -35,12 +43,63 @@ def stream_rows(session: Session, spec: JobSpec) -> Iterator[Row]:
                 raise
 
 
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row of which only its name can be read, and why."""
+
+    window: str
+    problem: str
+
+
+def readable_rows(session: Session, spec: JobSpec) -> Iterator[Row | BadRow]:
+    """:func:`stream_rows`, with what does not decode as a value; then rows are asked for singly."""
+    seen: set[str] = set()
+    try:
+        for row in stream_rows(session, spec):
+            seen.add(row.window)
+            yield row
+    except UnreadableRow:
+        for partition in session.partitions(spec):
+            for name in _names(session, [partition]):
+                if name not in seen and (found := readable_row(session, partition, name)):
+                    yield found
+
+
+def readable_row(session: Session, partition: str, name: str) -> Row | BadRow | None:
+    """The row of this name as it stands now, also where it does not decode."""
+    try:
+        return _row(session, partition, name)
+    except UnreadableRow as error:
+        return BadRow(name, str(error))
+
+
+def outlined_names(session: Session, spec: JobSpec) -> tuple[list[str], Outline | None]:
+    """:func:`row_names`, and what the mosaic's row is about, by the same requests."""
+    first, *others = session.partitions(spec)
+
+    def first_of_all() -> list[Outline]:
+        try:
+            return list(session.manifest.outlines(first))
+        except OldSchema:
+            raise
+        except MissingSchema:  # nothing was ever committed there
+            return []
+
+    outlines = retrying(first_of_all, session.policy, session.effects)
+    own = next((one for one in outlines if one.window == MOSAIC_ROW), None)
+    names = [one.window for one in outlines]
+    return names + (_names(session, others) if others else []), own
+
+
 def row_names(session: Session, spec: JobSpec) -> list[str]:
     """The names of all windows that have a row, the mosaic's among them."""
+    return _names(session, session.partitions(spec))
 
+
+def _names(session: Session, partitions: Sequence[str]) -> list[str]:
     def names() -> list[str]:
         try:
-            return list(session.manifest.windows(session.partitions(spec)))
+            return list(session.manifest.windows(partitions))
         except OldSchema:
             raise
         except MissingSchema:  # nothing was ever committed there
@@ -51,17 +110,27 @@ def row_names(session: Session, spec: JobSpec) -> list[str]:
 
 def rows_of(
     session: Session, spec: JobSpec, numbers: Sequence[int]
-) -> Iterator[tuple[int, Row | None]]:
+) -> Iterator[tuple[int, Row | BadRow | None]]:
     """The rows of some windows, each asked for by its key."""
     for number in numbers:
-        yield number, row_of(session, spec, number)
+        yield number, readable_row_of(session, spec, number)
 
 
 def row_of(session: Session, spec: JobSpec, number: int) -> Row | None:
-    """The row of a window as it stands now."""
-    partition = session.partition(spec, number)
-    name = spec.plan.recipe.tiling().window(number).name
+    """The row of a window as it stands now. Raises UnreadableRow."""
+    return _row(session, session.partition(spec, number), _name(spec, number))
 
+
+def readable_row_of(session: Session, spec: JobSpec, number: int) -> Row | BadRow | None:
+    """The same, also where it does not decode."""
+    return readable_row(session, session.partition(spec, number), _name(spec, number))
+
+
+def _name(spec: JobSpec, number: int) -> str:
+    return spec.plan.recipe.tiling().window(number).name
+
+
+def _row(session: Session, partition: str, name: str) -> Row | None:
     def get() -> Row | None:
         try:
             return session.manifest.get(partition, name)

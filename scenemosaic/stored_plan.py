@@ -1,21 +1,50 @@
 """The plan of a job as the store holds it."""
 
 from scenemosaic import keys
-from scenemosaic.committing.commit import RetryPolicy, retrying, system_effects
-from scenemosaic.errors import InputError
+from scenemosaic.committing.commit import retrying
+from scenemosaic.errors import PlanLost
+from scenemosaic.job_rows import has_rows
+from scenemosaic.next_step import command
 from scenemosaic.places import Place
-from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, load_plan
+from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, job_id_of, load_plan
 from scenemosaic.plans.whole_id import no_such_job
-from scenemosaic.session import open_place
+from scenemosaic.session import Session, open_place
 
 
 def read_plan(place: Place, job_id: str) -> Plan:
-    """The plan of ``job_id``. Raises InputError where there is none, or it is damaged."""
-    store = open_place(place).store
-    key, policy, effects = keys.plan_key(keys.check_job_id(job_id)), RetryPolicy(), system_effects()
-    info = retrying(lambda: store.head(key), policy, effects)
+    """The plan of ``job_id``. Raises InputError where there is no such job, or the plan is one
+
+    of a newer version; PlanLost where it is damaged, or gone and other things of the job are
+    there; NotAnObject.
+    """
+    session = open_place(place)
+    key = keys.plan_key(keys.check_job_id(job_id))
+    uri = session.store.object_uri(key)
+    info = retrying(lambda: session.store.head(key), session.policy, session.effects)
     if info is None:
-        raise no_such_job(place.store, job_id, f"{key} is not there")
+        if not _is_left(session, job_id):
+            raise no_such_job(place.store, job_id, f"{key} is not there")
+        raise _lost(f"{uri} is gone", job_id, place)
     if info.size_bytes > MAX_PLAN_BYTES:
-        raise InputError(f"{store.object_uri(key)} is too large for a plan: {info.size_bytes}")
-    return load_plan(retrying(lambda: store.get(key), policy, effects), job_id)
+        raise _lost(f"{uri} is too large for a plan: {info.size_bytes} bytes", job_id, place)
+    data = retrying(lambda: session.store.get(key), session.policy, session.effects)
+    if (found := job_id_of(data)) != job_id:
+        raise _lost(f"{uri} is damaged: it hashes to {found}", job_id, place)
+    return load_plan(data, job_id)
+
+
+def _lost(what: str, job_id: str, place: Place) -> PlanLost:
+    repair = command("repair", job_id, place)
+    return PlanLost(f"{what}; next: {repair} [--source PATH], which puts it back")
+
+
+def _is_left(session: Session, job_id: str) -> bool:
+    """Whether an object or a row of a job is there."""
+
+    def any_object() -> bool:
+        folders = keys.tiles_prefix(job_id), keys.folder_of(keys.item_key(job_id))
+        return any(True for folder in folders for _ in session.store.list(folder))
+
+    if retrying(any_object, session.policy, session.effects):
+        return True
+    return has_rows(session, keys.partition(job_id, session.store.uri))

@@ -23,10 +23,11 @@ def assemble(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
 @VERBOSE
 @JSON
 def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
-    """Say how far a job is: windows, rows, what is missing, what is published.
+    """Say how far a job is: windows, rows, what is missing, whether it is finished, and published.
 
     Exit 0 says that it could look, not that the job is finished: its last line says that, and
-    "finished" of --json.
+    "finished" of --json. Where it cannot: 2 for a damaged plan, 4 for an item or mosaic that is not
+    to be believed, 5 for a manifest or store that does not answer.
     """
     from flows import cli_jobs
 
@@ -47,8 +48,9 @@ def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
 def jobs(store: StorePlace, limit: int, verbose: bool, as_json: bool) -> int:
     """List the jobs of a root, the newest first, from the plans in its store.
 
-    A line has the ID, when the plan was written, whether a mosaic is published, and what the
-    plan says: title, item or source, size, windows, time. A damaged plan is a line, too.
+    A line has the ID, when the plan was written, whether the job is finished (its item is there)
+    or published (latest.json names it), and what the plan says: title, item or source, size,
+    windows, time. A damaged plan is a line, too.
     """
     from flows import cli_jobs
 

@@ -16,9 +16,17 @@ from scenemosaic.machine.read_ahead import in_turn
 from scenemosaic.manifests.dynamodb_client import open_client
 from scenemosaic.manifests.dynamodb_conditions import MOST_TIMES, absent, at_revision
 from scenemosaic.manifests.dynamodb_errors import SDK_ERRORS, Refused, classify, is_throttled
-from scenemosaic.manifests.dynamodb_items import Item, item_of, row_of, table_request
+from scenemosaic.manifests.dynamodb_items import (
+    OUTLINE,
+    Item,
+    item_of,
+    only,
+    outline_of,
+    row_of,
+    table_request,
+)
 from scenemosaic.manifests.packing import PARTITION, fitted
-from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
+from scenemosaic.manifests.port import Existing, Inserted, Outline, Row, Stale, Updated
 from scenemosaic.manifests.write_units import Pace, units_of
 from scenemosaic.waiting.deadlines import Deadlines, within
 
@@ -125,6 +133,10 @@ class DynamoManifest:
         for names in whole:
             yield from names
 
+    def outlines(self, partition: str) -> Iterator[Outline]:
+        pages = self._pages(partition, only(OUTLINE))
+        return (outline_of(item) for page in pages for item in page)
+
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
         """The port's contract; of the shards that are read at once some pages are held."""
         pages = (self._pages(partition, {}) for partition in partitions)
@@ -152,11 +164,7 @@ class DynamoManifest:
                 self._opened = None
 
     def _names(self, partition: str) -> Iterator[str]:
-        only_names = {
-            "ProjectionExpression": "#w",
-            "ExpressionAttributeNames": {"#w": "window", "#k": PARTITION},
-        }
-        pages = self._pages(partition, only_names)
+        pages = self._pages(partition, only(("window",)))
         return (str(item["window"]["S"]) for page in pages for item in page)
 
     def _pages(self, partition: str, more: Mapping[str, Any]) -> Iterator[Sequence[Item]]:

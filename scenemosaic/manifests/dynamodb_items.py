@@ -1,12 +1,14 @@
 """Rows as DynamoDB items. Numbers are exact; what is not known is left out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from scenemosaic.manifests.packing import PARTITION, Column, pack, unpack
-from scenemosaic.manifests.port import Row
+from scenemosaic.manifests.port import Outline, Row
 
 Item = dict[str, Any]
+OUTLINE = tuple(field.name for field in fields(Outline))
 
 
 def item_of(row: Row) -> Item:
@@ -21,6 +23,21 @@ def _attribute(value: Column) -> dict[str, Any]:
 
 def row_of(item: Mapping[str, Mapping[str, Any]]) -> Row:
     return unpack({name: _value(attribute) for name, attribute in item.items()})
+
+
+def outline_of(item: Mapping[str, Mapping[str, Any]]) -> Outline:
+    """What there is of a row in an item of :data:`OUTLINE`."""
+    values: dict[str, Any] = {name: _value(item.get(name, {})) for name in OUTLINE}
+    return Outline(**values)
+
+
+def only(names: Sequence[str]) -> dict[str, Any]:
+    """What a query asks for, so that no more of its items is sent; their keys may be named #k."""
+    marks = {f"#{number}": name for number, name in enumerate(names)}
+    return {
+        "ProjectionExpression": ", ".join(marks),
+        "ExpressionAttributeNames": {**marks, "#k": PARTITION},
+    }
 
 
 def _value(attribute: Mapping[str, Any]) -> Column:

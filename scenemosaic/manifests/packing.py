@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 
-from scenemosaic.errors import ForeignObject
+from scenemosaic.errors import UnreadableRow
 from scenemosaic.manifests.port import Row
 
 Column = str | int | bytes | None
@@ -52,12 +52,12 @@ def pack(row: Row) -> dict[str, Column]:
 
 
 def unpack(columns: Mapping[str, Column]) -> Row:
-    """The row of :func:`pack`; ForeignObject, naming the row, where it is not one of ours."""
+    """The row of :func:`pack`; UnreadableRow, naming it, where it is not one of ours."""
     try:
         return _unpack(columns)
     except (TypeError, ValueError) as error:
         name = f"{columns.get('window')!r} of {columns.get(PARTITION)!r}"
-        raise ForeignObject(
+        raise UnreadableRow(
             f"manifest row {name} was not written by this pipeline ({error}); "
             "remove it by hand if nothing else needs it"
         ) from error

@@ -36,6 +36,17 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Outline:
+    """Of a row, which object it is about: values as they are stored, whatever wrote them."""
+
+    window: str
+    output_uri: object
+    bytes: object
+    etag: object
+    version_id: object
+
+
+@dataclass(frozen=True, slots=True)
 class Inserted:
     """The row was absent and is ours now."""
 
@@ -86,7 +97,7 @@ class Manifest(Protocol):
         """
 
     def get(self, partition: str, window: str) -> Row | None:
-        """One row by its key, consistently read."""
+        """One row by its key, consistently read. Raises UnreadableRow, as whatever returns rows."""
 
     def replace(self, row: Row, revision: int) -> Updated | Stale:
         """Replace the row whose revision is ``revision``; compare-and-swap."""
@@ -96,6 +107,9 @@ class Manifest(Protocol):
 
         Names alone are carried: cheap to count. Includes ``mosaic`` where it is there.
         """
+
+    def outlines(self, partition: str) -> Iterator[Outline]:
+        """The same of one partition, with what says which version of which object a row is of."""
 
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
         """All rows, every page of every partition, consistently read."""

@@ -20,7 +20,7 @@ from scenemosaic.errors import (
 from scenemosaic.keys import check_probe_partition
 from scenemosaic.manifests import sql_engine, sql_schema
 from scenemosaic.manifests.packing import fitted, pack, unpack
-from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
+from scenemosaic.manifests.port import Existing, Inserted, Outline, Row, Stale, Updated
 from scenemosaic.manifests.sql_errors import classify
 
 if TYPE_CHECKING:
@@ -117,6 +117,10 @@ class SqlManifest:
 
     def windows(self, partitions: Sequence[str]) -> Iterator[str]:
         return (found["window"] for found in self._pages(partitions, _PAGE_NAMES, _TABLE.c.window))
+
+    def outlines(self, partition: str) -> Iterator[Outline]:
+        columns = (_TABLE.c[field.name] for field in dataclasses.fields(Outline))
+        return (Outline(**found) for found in self._pages([partition], _PAGE_NAMES, *columns))
 
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
         return (unpack(found) for found in self._pages(partitions, _PAGE_ROWS, *_TABLE.c))

@@ -4,7 +4,13 @@ import sqlite3
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, TimeoutError
 
-from scenemosaic.errors import MissingSchema, PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.errors import (
+    MissingSchema,
+    PermanentStoreError,
+    SceneMosaicError,
+    TransientStoreError,
+    UnreadableRow,
+)
 from scenemosaic.manifests.sql_postgres_errors import classify_postgres
 
 _SQLITE_TRANSIENT = ("BUSY", "LOCKED", "PROTOCOL", "IOERR", "SCHEMA", "INTERRUPT")
@@ -18,7 +24,7 @@ _SQLITE_ADVICE = {
 }
 
 
-def classify(error: SQLAlchemyError, operation: str, url: str) -> StoreError:
+def classify(error: SQLAlchemyError, operation: str, url: str) -> SceneMosaicError:
     """The error to raise for ``operation`` on the manifest at ``url`` (without secrets)."""
     cause = error.orig if isinstance(error, DBAPIError) else None
     text = " ".join(str(cause or type(error).__name__).split())
@@ -32,12 +38,14 @@ def classify(error: SQLAlchemyError, operation: str, url: str) -> StoreError:
     return PermanentStoreError(message)
 
 
-def _classify_sqlite(cause: sqlite3.Error, message: str) -> StoreError:
+def _classify_sqlite(cause: sqlite3.Error, message: str) -> SceneMosaicError:
     # Extended codes start with the basic one: SQLITE_BUSY_SNAPSHOT.
     code = getattr(cause, "sqlite_errorname", "").removeprefix("SQLITE_")
     if code.startswith(_SQLITE_TRANSIENT):
         return TransientStoreError(message)
     if "no such table" in str(cause):
         return MissingSchema(f"{message}; run `scenemosaic init`")
+    if "decode to UTF-8" in str(cause):
+        return UnreadableRow(f"{message}; remove that row by hand if nothing else needs it")
     advice = _SQLITE_ADVICE.get(code.partition("_")[0], "")
     return PermanentStoreError(f"{message}; {advice}" if advice else message)

@@ -49,13 +49,13 @@ class Described:
 class Listed:
     """A job by its plan. ``planned`` is the plan object's last modification, RFC 3339 in UTC.
 
-    ``published``: its item.json is there. Of a plan that cannot be read only the ``problem``
+    ``finished``: its item.json is there. Of a plan that cannot be read only the ``problem``
     is known, and no ``plan``.
     """
 
     job_id: str
     planned: str
-    published: bool
+    finished: bool
     plan: Described | None = None
     problem: str | None = None
 
@@ -139,8 +139,8 @@ def _name(plan: Plan) -> str:
 
 def _listed(store: Store, large: Lock, info: ObjectInfo) -> Listed:
     job_id = keys.job_of_plan(info.key) or ""
-    published = _again(lambda: store.head(keys.item_key(job_id))) is not None
-    listed = partial(Listed, job_id, info.last_modified, published)
+    finished = _again(lambda: store.head(keys.item_key(job_id))) is not None
+    listed = partial(Listed, job_id, info.last_modified, finished)
     if info.size_bytes > MAX_PLAN_BYTES:
         return listed(problem=f"plan.json is too large for a plan: {info.size_bytes} bytes")
     try:

@@ -43,7 +43,8 @@ def table_statements(
     """The statements on DynamoDB of one role's identity policy, held to the root's own rows."""
     need, table = ROW_NEEDS[role], (table_arn(manifest, account, partition),)
     own = _leading([keys.PROBE_PARTITION, READY_PARTITION, *row_partitions(root)])
-    actions = ("dynamodb:GetItem", "dynamodb:Query")
+    # Whoever writes rows looks at single ones, too.
+    actions = *(("dynamodb:GetItem",) if need.write else ()), "dynamodb:Query"
     found = [Statement("ReadRows", actions, table, own)]
     if need.write:
         found.append(Statement("WriteRows", ("dynamodb:PutItem",), table, own))

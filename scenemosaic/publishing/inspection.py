@@ -3,13 +3,11 @@
 from scenemosaic import keys
 from scenemosaic.errors import ForeignObject, IncompleteError, NotApproved
 from scenemosaic.ledger.state import Published
-from scenemosaic.manifests.port import Row
 from scenemosaic.next_step import command
-from scenemosaic.publishing.finished import finished
-from scenemosaic.publishing.item import Item, read_item
+from scenemosaic.publishing.finished import examine
 from scenemosaic.publishing.latest import Target
-from scenemosaic.publishing.published import MosaicResult, mosaic_row
-from scenemosaic.session import JobSpec, open_session
+from scenemosaic.publishing.published import MosaicResult
+from scenemosaic.session import JobSpec
 
 
 def inspect(spec: JobSpec, approved: Target | None = None) -> Target:
@@ -18,14 +16,14 @@ def inspect(spec: JobSpec, approved: Target | None = None) -> Target:
     Changes nothing. Raises IncompleteError where the job is not finished, ForeignObject where
     its item, its row and its mosaic do not describe one and the same object, NotApproved.
     """
-    session, job_id = open_session(spec), spec.plan.job_id
-    mosaic, item = finished(spec), read_item(session, spec)
-    if mosaic is None or item is None:
+    job_id, found = spec.plan.job_id, examine(spec)
+    mosaic = found.mosaic
+    if mosaic is None or found.row is None or found.missing:
         raise IncompleteError(
             f"job {job_id} is not finished, and only what is finished is published: see "
             f"{command('status', job_id, spec.place)}"
         )
-    if not _agree(mosaic, item, mosaic_row(session, spec)):
+    if not found.is_described:
         raise ForeignObject(
             f"{mosaic.uri} (ETag {mosaic.etag}, digest {mosaic.digest}) is not the mosaic that "
             f"{mosaic.item} and its row describe: see "
@@ -39,13 +37,6 @@ def inspect(spec: JobSpec, approved: Target | None = None) -> Target:
             f"{approved.pinned.revision} (digest {approved.pinned.digest}): ask again"
         )
     return target
-
-
-def _agree(mosaic: MosaicResult, item: Item, row: Row | None) -> bool:
-    if row is None or (item.revision, item.mosaic[1]) != (mosaic.revision, mosaic.digest):
-        return False
-    stands = (mosaic.uri, mosaic.bytes, mosaic.etag, mosaic.version_id)
-    return stands == (row.output_uri, row.bytes, row.etag, row.version_id)
 
 
 def _pinned(spec: JobSpec, mosaic: MosaicResult) -> Target:

@@ -1,7 +1,8 @@
 """``item.json``, the one mutable pointer of a job: read, and checked before it is believed."""
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,9 +11,12 @@ from scenemosaic.canonical import decode
 from scenemosaic.committing.commit import is_ours, retrying
 from scenemosaic.errors import ForeignObject, IncompleteError, InputError
 from scenemosaic.plans.plan import Plan
+from scenemosaic.publishing.item_rules import unlike_plan
+from scenemosaic.publishing.mosaic_facts import file_facts
 from scenemosaic.publishing.stac import href, recipe_sha256
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.stores.port import ObjectInfo
+from scenemosaic.words import some
 
 DIGEST: Final = "scenemosaic:digest"
 MAX_ITEM_BYTES: Final = 16 << 20
@@ -23,15 +27,24 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 class Item:
     """What ``item.json`` says: the current revision, and the digest of the rows it was built from.
 
-    ``rows_sha256`` is None in items of versions that did not keep it; ``mosaic`` is the size
-    and the digest that it says of its mosaic; ``data`` is the item.
+    ``rows_sha256`` is None in items of versions that did not keep it; ``mosaic`` are the size,
+    the digest and the checksum that it says of its mosaic; ``data`` is the item.
     """
 
     revision: int
     rows_sha256: str | None
     waived: Mapping[str, str]
     data: bytes
-    mosaic: tuple[object, object] = (None, None)
+    mosaic: tuple[object, object, object] = (None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """What an item ``said`` of its mosaic, and what that ``has``."""
+
+    name: str
+    said: object
+    has: object
 
 
 def read_item(session: Session, spec: JobSpec) -> Item | None:
@@ -47,27 +60,32 @@ def read_item(session: Session, spec: JobSpec) -> Item | None:
     return parse_item(data, spec.plan, session.store.object_uri(key))
 
 
-def read_item_to_move(session: Session, spec: JobSpec) -> tuple[Item | None, str | None]:
-    """The same with the item's ETag, for whoever will replace just that one by If-Match."""
+def read_item_to_move(session: Session, spec: JobSpec) -> tuple[Item | None, str | None, bool]:
+    """The same with the item's ETag, for whoever will replace just that one by If-Match,
+
+    and whether its bytes are those that were written.
+    """
     key = keys.item_key(spec.plan.job_id)
     uri = session.store.object_uri(key)
     while True:
         info = retrying(lambda: session.store.head(key), session.policy, session.effects)
         if info is None:
-            return None, None
+            return None, None, True
         if not is_ours(info, {"job_id": spec.plan.job_id}):
             raise _foreign(uri, f"this pipeline did not write it (ETag {info.etag})")
         try:
             data = _get(session, key, info.etag)
         except IncompleteError:  # it was moved between the two requests
             continue
-        return parse_item(data, spec.plan, uri), info.etag
+        is_sound = info.metadata.get("sha256") == hashlib.sha256(data).hexdigest()
+        return parse_item(data, spec.plan, uri), info.etag, is_sound
 
 
 def parse_item(data: bytes, plan: Plan, uri: str) -> Item:
     """The pointer in an item's bytes; ForeignObject, naming ``uri``, where it is none of the job's.
 
-    An item of ours says its job and its recipe, and its links are keys of the contract.
+    An item of ours says its job, its recipe and what its plan decides, and its links are keys
+    of the contract.
     """
     if len(data) > MAX_ITEM_BYTES:
         raise _foreign(uri, f"it has more than {MAX_ITEM_BYTES} bytes")
@@ -79,7 +97,12 @@ def parse_item(data: bytes, plan: Plan, uri: str) -> Item:
         revision = properties.get("scenemosaic:revision", 0)
         rows_sha256 = properties.get("scenemosaic:rows_sha256")
         waived = dict(properties.get("scenemosaic:waived", {}))
-        mosaic = (item["assets"]["data"].get("file:size"), item["assets"]["data"].get(DIGEST))
+        data_asset = item["assets"]["data"]
+        mosaic = (
+            data_asset.get("file:size"),
+            data_asset.get(DIGEST),
+            data_asset.get("file:checksum"),
+        )
     except (InputError, KeyError, TypeError, ValueError, AttributeError):
         raise _foreign(uri, "it is no item of this pipeline") from None
     if found != ("Feature", plan.job_id, recipe_sha256(plan.recipe)):
@@ -88,13 +111,48 @@ def parse_item(data: bytes, plan: Plan, uri: str) -> Item:
         raise _foreign(uri, f"its revision {revision!r:.40} or digest of rows is none")
     if links != (href(revision, keys.MOSAIC_FILE), href(revision, keys.PREVIEW_FILE)):
         raise _foreign(uri, f"it leads to other files than those of revision {revision}")
+    if unlike := _unlike_plan(item, plan, revision, uri):
+        raise _foreign(uri, f"it says otherwise than its plan: {some(unlike)}")
     return Item(revision, rows_sha256, waived, data, mosaic)
+
+
+def _unlike_plan(item: Any, plan: Plan, revision: int, uri: str) -> list[str]:
+    try:
+        return unlike_plan(item, plan, revision)
+    except (TypeError, ValueError, AttributeError):
+        raise _foreign(uri, "it is no item of this pipeline") from None
+
+
+def unlike_mosaic(item: Item, stored: ObjectInfo) -> Iterator[Unlike]:
+    """What the item says of its mosaic that is not so, as far as the store tells."""
+    size_bytes, digest, checksum = item.mosaic
+    has = file_facts(stored).to_json()
+    yield from _unlike("size", size_bytes, stored.size_bytes)
+    yield from _unlike("digest", digest, stored.metadata.get("digest", digest))
+    if checksum is not None:
+        yield from _unlike("checksum", checksum, has.get("file:checksum"))
+    if item.rows_sha256 is not None:
+        known = stored.metadata.get("rows_sha256", item.rows_sha256)
+        yield from _unlike("digest of rows", item.rows_sha256, known)
+
+
+def _unlike(name: str, said: object, has: object) -> Iterator[Unlike]:
+    if said != has:
+        yield Unlike(name, said, has)
 
 
 def check_describes(item: Item, stored: ObjectInfo, uri: str) -> None:
     """ForeignObject where the item at ``uri`` is of another mosaic than it leads to."""
-    if item.mosaic != (stored.size_bytes, stored.metadata["digest"]):
-        raise _foreign(uri, "it says another size or digest than its mosaic has")
+    if unlike := [f"{one.name} {one.said}, not {one.has}" for one in unlike_mosaic(item, stored)]:
+        raise _foreign(uri, f"it says of its mosaic {', '.join(unlike)}")
+
+
+def older(item: Item, told: int) -> str:
+    """How to say that an older item stands where the row tells of a newer revision."""
+    return (
+        f"it leads to revision {item.revision}, and its mosaic's row to revision {told}, as if an "
+        "older item had been put back"
+    )
 
 
 def _get(session: Session, key: str, etag: str | None) -> bytes:

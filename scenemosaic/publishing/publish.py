@@ -103,8 +103,10 @@ def _turn(
         nonlocal looks
         looks += 1
         item = read_item(session, spec)
-        if item is None or not aim.is_of(item) or item.revision < least:
+        if item is None or not aim.is_of(item) or item.revision < max(least, aim.revision):
             return None
+        if not aim.is_sound and aim.item is not None and aim.item.data == item.data:
+            return None  # it is written again
         return published(session, spec, run, item)
 
     def work(held: Held | None) -> MosaicResult | None:
@@ -169,7 +171,8 @@ def _publish(
     key = committed.stored.key
     if (held is not None and not held.fresh) or committed.counters["ambiguous"]:
         uploads.end_others(session.store, key)
-    described = insert_row(session, spec, run, committed.stored)
+    # Of a job with an item the row follows that: it never tells of a revision to come.
+    described = aim.item is None and insert_row(session, spec, run, committed.stored)
     if spec.plan.collection is not None:
         ensure_collection(session, run, spec.plan.collection)
     facts = MosaicFacts(

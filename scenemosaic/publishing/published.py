@@ -1,16 +1,21 @@
 """What is said of a published mosaic, and how to tell that one is published."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from scenemosaic import keys
 from scenemosaic.auditing.trail import Trace
 from scenemosaic.committing.commit import Committed, Outcome, is_ours, retrying
 from scenemosaic.errors import ForeignObject
 from scenemosaic.manifests.port import Row
+from scenemosaic.next_step import command
 from scenemosaic.publishing.item import Item
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import ObjectInfo
+
+_MOSAIC_PATH: Final = re.compile(rf"(?:r([1-9]\d{{0,8}})/)?{re.escape(keys.MOSAIC_FILE)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ def standing(session: Session, spec: JobSpec, run: Run, revision: int) -> Commit
     if not is_mosaic(stored, wanted):
         raise ForeignObject(
             f"{session.store.object_uri(stored.key)} holds an object that this pipeline did not "
-            f"write (ETag {stored.etag}); move it away, or choose another root"
+            f"write (ETag {stored.etag}); move it away, or have the next revision made beside it: "
+            f"{command('repair', spec.plan.job_id, spec.place)}"
         )
     own = stored.metadata["write_id"] == wanted["write_id"]
     return Committed(Outcome.WRITTEN if own else Outcome.ALREADY_PRESENT, stored)
@@ -77,6 +83,14 @@ def mosaic_row(session: Session, spec: JobSpec) -> Row | None:
     return retrying(
         lambda: session.manifest.get(partition, keys.MOSAIC_ROW), session.policy, session.effects
     )
+
+
+def revision_of(session: Session, job_id: str, uri: str) -> int | None:
+    """The revision whose mosaic lies at ``uri``, as a row says it; None where that is none."""
+    key, mark = keys.item_key(job_id), "item.json"
+    folder = session.store.object_uri(key).removesuffix(mark)
+    found = _MOSAIC_PATH.fullmatch(uri.removeprefix(folder)) if uri.startswith(folder) else None
+    return None if found is None else int(found[1] or 0)
 
 
 def describes(session: Session, row: Row, stored: ObjectInfo) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from scenemosaic import keys
 from scenemosaic.auditing.audit import Record
 from scenemosaic.auditing.trail import trail
 from scenemosaic.errors import SceneMosaicError
@@ -14,6 +15,8 @@ from scenemosaic.repair.report import RepairReport, verdict
 from scenemosaic.repair.survey import Survey, is_damaged, survey
 from scenemosaic.repair.window import repair_window
 from scenemosaic.session import JobSpec, Run, open_session
+from scenemosaic.verification.findings import Finding
+from scenemosaic.verification.strays import stray_files
 
 __all__ = ["RepairBatch", "RepairReport", "Survey", "WindowRepair", "repair_windows", "survey"]
 
@@ -63,12 +66,14 @@ def carry_out(found: Survey, repair_all: RepairAll, publish: Publish) -> RepairR
     """
     outcomes: Sequence[WindowRepair] = ()
     mosaic: MosaicResult | None = None
+    left = found.left
     error: SceneMosaicError | None
     try:
         outcomes = repair_all(found) if found.numbers else ()
         error = verdict(outcomes)
         if error is None and (found.numbers or found.publish):
             mosaic = publish(found.renew and (not found.doubtful or is_damaged(found.spec)))
+            left = _left(found, mosaic.revision)
     except SceneMosaicError as raised:
         error = raised
     return RepairReport(
@@ -79,5 +84,15 @@ def carry_out(found: Survey, repair_all: RepairAll, publish: Publish) -> RepairR
         seconds=0.0,
         published=found.publish and mosaic is not None,
         wrong=found.wrong,
-        left=found.left,
+        left=left,
     )
+
+
+def _left(found: Survey, revision: int) -> tuple[Finding, ...]:
+    """What is stray by the item as it is now: it may lead elsewhere than when it was surveyed."""
+    if found.named:
+        return found.left
+    job_id = found.spec.plan.job_id
+    folder = keys.folder_of(keys.item_key(job_id))
+    others = [one for one in found.left if not one.subject.startswith(folder)]
+    return *others, *stray_files(open_session(found.spec), job_id, revision)

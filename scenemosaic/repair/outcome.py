@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from scenemosaic.manifests.port import Row
 from scenemosaic.stores.port import ObjectInfo
 
-RepairOutcome = Literal["written", "superseded", "target-gone", "unchanged", "failed"]
+RepairOutcome = Literal["written", "superseded", "target-gone", "unchanged", "failed", "blocked"]
 # Somebody else was there in between: a person decides.
 CONFLICTS: Final = frozenset({"superseded", "target-gone"})
 _TEXTS_AND_NUMBERS: Final = (
@@ -20,7 +20,8 @@ _TEXTS_AND_NUMBERS: Final = (
 class WindowRepair:
     """``unchanged``: the object was right; ``mended``: its row alone was not.
 
-    ``detail`` says who won, or why it failed.
+    ``blocked``: what stands there is nobody's to replace, and was left.
+    ``detail`` says who won, why it failed, or what stands there.
     """
 
     window: str

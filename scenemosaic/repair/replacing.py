@@ -61,7 +61,7 @@ class Target:
         if not settle_row(self.session, row, self.state.row, info):
             return self.lost()
         self.found.note("row-replaced", self.key, etag=info.etag, version_id=info.version_id)
-        return self.outcome(self.as_it_was, mended=True, detail=self._what_was_wrong())
+        return self.outcome(self.as_it_was, mended=True, detail=self.what_was_wrong)
 
     def replace(self, tile: EncodedTile, waiver: str | None) -> WindowRepair:
         """The tile takes the place of the inspected object, and its row that of the row.
@@ -84,7 +84,7 @@ class Target:
             return self.lost()
         told = {"etag": stored.etag, "version_id": stored.version_id, "sha256": tile.sha256}
         self.found.note("replaced", self.key, **told)
-        return self.outcome("written", detail=self._what_was_wrong())
+        return self.outcome("written", detail=self.what_was_wrong)
 
     def lost(self) -> WindowRepair:
         """Somebody was there in between. Nothing of theirs is touched."""
@@ -177,5 +177,6 @@ class Target:
         record = Record(event, self.key, {**former, **details})
         audit.append(self.found.plain, self.spec.plan.job_id, self.run, [record])
 
-    def _what_was_wrong(self) -> str | None:
+    @property
+    def what_was_wrong(self) -> str | None:
         return "; ".join(finding.detail for finding in self.state.findings) or None

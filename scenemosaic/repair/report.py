@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from scenemosaic import keys
 from scenemosaic.errors import (
     ConflictError,
+    ForeignObject,
     IncompleteError,
     SceneMosaicError,
     StoreError,
@@ -16,6 +17,7 @@ from scenemosaic.errors import (
 from scenemosaic.publishing.published import MosaicResult
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.verification.findings import DAMAGED, Finding
+from scenemosaic.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,12 @@ def verdict(outcomes: Sequence[WindowRepair]) -> SceneMosaicError | None:
     conflicts = [one for one in outcomes if one.outcome in ("superseded", "target-gone")]
     if conflicts:
         return _conflict(conflicts)
+    blocked = [one for one in outcomes if one.outcome == "blocked"]
+    if blocked:
+        return ForeignObject(
+            f"{counted(len(blocked), 'window')} cannot be repaired where something that is not "
+            f"ours stands: {_named(blocked)}; then repair again"
+        )
     failed = [one for one in outcomes if one.outcome == "failed"]
     if failed:
         return IncompleteError(

@@ -1,5 +1,6 @@
 """``plan.json`` of a job, gone or damaged: planned again from the sources, and put back."""
 
+import contextlib
 import hashlib
 import json
 import logging
@@ -12,9 +13,9 @@ from typing import Any, Final, TypeVar
 from scenemosaic import job, keys
 from scenemosaic.auditing.trail import trail
 from scenemosaic.committing.commit import Outcome, commit_object, retrying
-from scenemosaic.errors import InputError, SourceChanged, Superseded
+from scenemosaic.errors import InputError, PlanLost, SourceChanged, Superseded
 from scenemosaic.places import Place
-from scenemosaic.plans.plan import MAX_PLAN_BYTES, Plan, PlanOptions, job_id_of
+from scenemosaic.plans.plan import Plan, PlanOptions
 from scenemosaic.publishing.item import MAX_ITEM_BYTES
 from scenemosaic.repair.item_options import options_of
 from scenemosaic.repair.outcome import describe_object
@@ -45,12 +46,11 @@ def load(job_id: str, place: Place, sources: Sequence[str], run: Run) -> Loaded:
     its item names) has another ID: then nothing was written; SourceChanged where these are
     known to be other sources; Superseded where somebody else changed the plan meanwhile.
     """
-    keys.check_job_id(job_id)
+    with contextlib.suppress(PlanLost):
+        return job.load_at(job_id, place), False
     with closing(open_store(place.store.root, place.store.access)) as store:
         left = _Left(StoreSession(store), job_id)
         standing = left.head(keys.plan_key(job_id))
-        if not left.is_lost(standing):
-            return job.load_at(job_id, place), False
         spec = left.planned_again(place, sources, standing)
     _put_back(spec, standing, run)
     return job.load_at(job_id, place), True
@@ -65,13 +65,6 @@ class _Left:
 
     def head(self, key: str) -> ObjectInfo | None:
         return self._ask(partial(self.session.store.head, key))
-
-    def is_lost(self, standing: ObjectInfo | None) -> bool:
-        """Whether the plan is gone where a job was, or its bytes are not those of the job."""
-        if standing is None:
-            return self._item() is not None or any(True for _ in self._files())
-        size_bytes = standing.size_bytes
-        return size_bytes > MAX_PLAN_BYTES or job_id_of(self._get(standing.key)) != self.job_id
 
     def planned_again(
         self, place: Place, sources: Sequence[str], standing: ObjectInfo | None

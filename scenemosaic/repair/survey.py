@@ -6,11 +6,11 @@ from typing import Final
 
 from scenemosaic.errors import InputError, SourceChanged
 from scenemosaic.grids.grid import Tiling
-from scenemosaic.job_rows import row_of, window_number
+from scenemosaic.job_rows import window_number
 from scenemosaic.repair.sources import check_given, located
 from scenemosaic.session import JobSpec, open_session
 from scenemosaic.verification.findings import DAMAGED, Finding, Kind
-from scenemosaic.verification.inspection import inspect_window
+from scenemosaic.verification.inspection import inspect_as_it_stands
 from scenemosaic.verification.verify import Progress, silent, verify
 from scenemosaic.words import counted, some
 
@@ -118,8 +118,7 @@ def _named(spec: JobSpec, numbers: Sequence[int]) -> str:
 def _needs_source(spec: JobSpec, numbers: Sequence[int]) -> bool:
     session = open_session(spec)
     for number in numbers:
-        row = row_of(session, spec, number)
-        state = inspect_window(session, spec, number, row, deep=False)
-        if state.findings and not state.object_is_right:
+        state = inspect_as_it_stands(session, spec, number)
+        if state.findings and not state.is_blocked and not state.object_is_right:
             return True
     return False

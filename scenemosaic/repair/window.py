@@ -8,7 +8,6 @@ from rasterio.errors import RasterioError
 from scenemosaic.auditing.trail import Trail
 from scenemosaic.divergence import read_tile, same_pixels
 from scenemosaic.errors import ForeignObject, IncompleteError, SourceReadError
-from scenemosaic.job_rows import row_of
 from scenemosaic.repair.nodata_tile import job_template, nodata_tile
 from scenemosaic.repair.outcome import WindowRepair
 from scenemosaic.repair.replacing import Target
@@ -16,7 +15,7 @@ from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.tiff.template import other_tags, template_from_header
 from scenemosaic.tile import EncodedTile
 from scenemosaic.verification.findings import Kind, WindowState
-from scenemosaic.verification.inspection import inspect_window
+from scenemosaic.verification.inspection import inspect_as_it_stands
 from scenemosaic.windows import make_tile
 
 # An object with one of these is written again, even where its pixels are right.
@@ -32,12 +31,12 @@ def repair_window(
     nodata made again, unless the window is named: that clears it. Raises StoreErrors that
     outlast their retries.
     """
-    state = inspect_window(
-        found.session, spec, number, row_of(found.session, spec, number), deep=False
-    )
+    state = inspect_as_it_stands(found.session, spec, number)
     target = Target(found, spec, run, state)
     if not state.findings and not named:
         return target.outcome(target.as_it_was, detail="in order by the time it was looked at")
+    if state.is_blocked:
+        return target.outcome("blocked", detail=target.what_was_wrong)
     try:
         return _repair(target, named=named)
     except SourceReadError as error:

@@ -7,6 +7,7 @@ A crash between any two of these leaves either the old state or the new one.
 """
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from scenemosaic.errors import (
     IncompleteError,
-    PermanentStoreError,
+    NotAnObject,
     TransientStoreError,
 )
 from scenemosaic.keys import check_key
@@ -46,6 +47,7 @@ from scenemosaic.stores.port import (
 # docs/adr/0003-local-store.md says what a power cut may then cost.
 SYNC_COMPOSED_BELOW_BYTES = 64 << 20
 _IDENTIFY_ATTEMPTS = 50
+_NO_FILE = (errno.ELOOP, errno.ENXIO)  # links in a circle; a socket
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +139,12 @@ class LocalStore:
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         """Every object whose key begins with ``prefix``. Symbolic links are not followed."""
         for key in self._layout.keys(prefix):
-            with self.opened(key) as found:
-                if found is not None:
-                    info = found.info
-                    yield ObjectInfo(
-                        key, info.size_bytes, info.etag, last_modified=info.last_modified
-                    )
+            try:
+                info = self.head(key)
+            except NotAnObject:  # below a folder that is a link out of the root
+                continue
+            if info is not None:
+                yield ObjectInfo(key, info.size_bytes, info.etag, last_modified=info.last_modified)
 
     def unfinished(self, prefix: str = "") -> Iterator[Unfinished]:
         """Hidden files whose writers are dead. They have no key yet: ``prefix`` chooses none."""
@@ -171,6 +173,12 @@ class LocalStore:
                 descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             except (FileNotFoundError, NotADirectoryError):
                 return None
+            except OSError as error:
+                if error.errno in _NO_FILE:
+                    raise NotAnObject(
+                        f"{self._layout.named(key)} is not a file ({error.strerror}); move it away"
+                    ) from error
+                raise
             try:
                 found = self._describe(key, path, descriptor)
             except BaseException:
@@ -185,7 +193,7 @@ class LocalStore:
         """None where the file was replaced meanwhile, so that its entry may be gone."""
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise PermanentStoreError(f"{self._layout.named(key)} is not a file; move it away")
+            raise NotAnObject(f"{self._layout.named(key)} is not a file; move it away")
         entries = meta.read_entries(self._layout.meta_path(key))
         entry = meta.matching(entries, status)
         if entry is None:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.errors import InputError, NotAnObject, PermanentStoreError
 from scenemosaic.keys import check_key
 from scenemosaic.stores import local_files as files
 
@@ -22,14 +22,18 @@ class Layout:
         self.proof_folder = root / HIDDEN / "preflight"
 
     def path(self, key: str) -> Path:
-        """The object's path. Raises where the key is the store's own or leaves the root."""
+        """The object's path. Raises InputError where the key is the store's own, NotAnObject
+
+        where it leaves the root, PermanentStoreError where the hidden folder does.
+        """
         if is_reserved(check_key(key)):
             raise InputError(f"{key!r} is kept for the store itself")
         root = str(self.root)
-        for inner in (os.path.join(root, key), os.path.join(root, HIDDEN)):
+        hidden, own = os.path.join(root, HIDDEN), os.path.join(root, key)
+        for inner, error in ((hidden, PermanentStoreError), (own, NotAnObject)):
             real = os.path.realpath(inner)
             if real != root and not real.startswith(os.path.join(root, "")):
-                raise PermanentStoreError(
+                raise error(
                     f"{inner} leaves the root {root} through a symbolic link; "
                     "name the link's target as the root, or remove the link"
                 )

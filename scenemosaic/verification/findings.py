@@ -17,22 +17,32 @@ class Kind(enum.Enum):
     SIZE = "size"
     CHECKSUM = "checksum"  # the bytes are not those of the row's SHA-256
     ETAG = "etag"
+    URI = "uri"  # the row is of another place
     VERSION = "version"
     BLOCKS = "blocks"  # the tile's directories are not what the row says
     METADATA = "metadata"  # the object's own metadata lacks or contradicts its checksum
     FOREIGN = "foreign-object"
+    NOT_AN_OBJECT = "not-an-object"  # a folder, say, or a link out of the root
+    BAD_ROW = "unreadable-row"  # it does not decode
     UNDECODABLE = "undecodable"  # --deep
     STRAY = "stray-object"  # an object that no row and no window of the plan explains
     STALE_MOSAIC = "stale-mosaic"  # built from other rows than those that stand now
+    OLD_ITEM = "old-item"  # the mosaic's row tells of a newer revision
     PLAN = "plan"  # plan.json is gone, or is not what its job ID says
 
 
 # The row is wrong and the object right, where nothing but these was found for a window.
-ROW_KINDS = frozenset({Kind.MISSING_ROW, Kind.ETAG, Kind.VERSION})
+ROW_KINDS = frozenset({Kind.MISSING_ROW, Kind.ETAG, Kind.VERSION, Kind.URI})
+
+# Nothing stands there.
+GONE = frozenset({Kind.MISSING_OBJECT, Kind.DELETE_MARKER})
 
 # What stands at the key of a mosaic's revision stays: only the next revision helps.
 DAMAGED = frozenset(
-    {Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA, Kind.FOREIGN, Kind.UNDECODABLE}
+    {
+        *(Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA),
+        *(Kind.FOREIGN, Kind.NOT_AN_OBJECT, Kind.UNDECODABLE),
+    }
 )
 
 
@@ -49,6 +59,13 @@ class Finding:
     detail: str
     of_row: bool = False
 
+    @property
+    def blocks_repair(self) -> bool:
+        """Whether no repair replaces what stands there, nor passes it: a person moves it away."""
+        if self.kind is Kind.NOT_AN_OBJECT:
+            return self.subject not in ("mosaic", "preview")  # these have revisions
+        return self.kind is Kind.BAD_ROW or (self.kind, self.subject) == (Kind.FOREIGN, "item")
+
     def to_json(self) -> Mapping[str, str]:
         return {"subject": self.subject, "kind": self.kind.value, "detail": self.detail}
 
@@ -62,6 +79,11 @@ class WindowState:
     row: Row | None
     info: ObjectInfo | None
     findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether no repair can replace what stands there."""
+        return any(one.blocks_repair for one in self.findings)
 
     @property
     def object_is_right(self) -> bool:

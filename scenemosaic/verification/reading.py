@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from scenemosaic.committing.commit import retrying
-from scenemosaic.errors import IncompleteError
+from scenemosaic.errors import IncompleteError, NotAnObject
 from scenemosaic.session import Session
 from scenemosaic.stores.port import ObjectInfo
 
@@ -31,7 +31,7 @@ def reader(session: Session, info: ObjectInfo) -> Read:
                 session.policy,
                 session.effects,
             )
-        except IncompleteError as error:
+        except (IncompleteError, NotAnObject) as error:  # it was a sound object just now
             raise Replaced(str(error)) from error
         if len(data) != size_bytes:
             uri = session.store.object_uri(info.key)

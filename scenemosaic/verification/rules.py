@@ -14,6 +14,12 @@ from scenemosaic.verification.findings import Finding, Kind
 NAMED = 4
 
 
+def of_place(subject: str, row: Row, uri: str) -> Iterator[Finding]:
+    """Where the row is of another object than that at ``uri``, its key's."""
+    if row.output_uri != uri:
+        yield Finding(subject, Kind.URI, f"its row describes {row.output_uri}, not {uri}")
+
+
 def of_stored(subject: str, row: Row, info: ObjectInfo) -> Iterator[Finding]:
     """Where the store's word on an object is not the row's."""
     if info.size_bytes != row.bytes:
@@ -33,12 +39,13 @@ def differs(
 
 
 def of_tile(
-    subject: str, job_id: str, row: Row | None, info: ObjectInfo, content: TileContent
+    subject: str, job_id: str, row: Row | None, uri: str, info: ObjectInfo, content: TileContent
 ) -> Iterator[Finding]:
-    """Everything that is wrong with a tile that stands."""
+    """Everything that is wrong with a tile that stands at ``uri``."""
     if row is None:
         yield Finding(subject, Kind.MISSING_ROW, "a tile without a row")
     else:
+        yield from of_place(subject, row, uri)
         yield from of_stored(subject, row, info)
         if content.sha256 != row.sha256:
             yield differs(subject, Kind.CHECKSUM, "its SHA-256 is", content.sha256, "", row.sha256)

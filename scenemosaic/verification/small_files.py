@@ -9,7 +9,7 @@ from scenemosaic.publishing.item import MAX_ITEM_BYTES, Item, parse_item
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.verification import rules
 from scenemosaic.verification.findings import Finding, Kind
-from scenemosaic.verification.inspection import gone, head, looked_again
+from scenemosaic.verification.inspection import found_at, gone, looked_again
 from scenemosaic.verification.reading import reader
 
 ITEM_TYPE, PREVIEW_TYPE = "application/geo+json", "image/png"
@@ -23,7 +23,9 @@ def check_plan(session: Session, job_id: str) -> list[Finding]:
 
 def _check_plan(session: Session, job_id: str) -> list[Finding]:
     key = keys.plan_key(job_id)
-    uri, info = session.store.object_uri(key), head(session, key)
+    uri, info = session.store.object_uri(key), found_at(session, "plan", key)
+    if isinstance(info, Finding):
+        return [info]
     if info is None:
         return [Finding("plan", Kind.PLAN, f"{uri} is gone")]
     if info.size_bytes > MAX_PLAN_BYTES:
@@ -44,9 +46,8 @@ def check_item(session: Session, spec: JobSpec) -> tuple[Item | None, list[Findi
     try:
         return parse_item(data, spec.plan, session.store.object_uri(key)), findings
     except ForeignObject as error:
-        if not findings:  # else it is said already that its bytes are not its own
-            findings.append(Finding("item", Kind.FOREIGN, str(error)))
-        return None, findings
+        others = [one for one in findings if one.kind is not Kind.FOREIGN]
+        return None, [*others, Finding("item", Kind.FOREIGN, str(error))]
 
 
 def check_preview(session: Session, spec: JobSpec, revision: int) -> list[Finding]:
@@ -59,7 +60,9 @@ def _small(
     session: Session, spec: JobSpec, subject: str, key: str, content_type: str, most_bytes: int
 ) -> tuple[bytes | None, list[Finding]]:
     def look() -> tuple[bytes | None, list[Finding]]:
-        info = head(session, key)
+        info = found_at(session, subject, key)
+        if isinstance(info, Finding):
+            return None, [info]
         if info is None:
             return None, [gone(session, subject, key)]
         if info.size_bytes > most_bytes:

@@ -18,6 +18,11 @@ def strays(session: Session, spec: JobSpec, revision: int) -> Iterator[Finding]:
     for info in session.store.list(keys.folder_of(keys.tile_key(job_id, ""))):
         if not _is_tile(job_id, tiling, info.key):
             yield Finding(info.key, Kind.STRAY, f"{info.size_bytes} bytes of no window")
+    yield from stray_files(session, job_id, revision)
+
+
+def stray_files(session: Session, job_id: str, revision: int) -> Iterator[Finding]:
+    """The same of the mosaics' folder alone."""
     published = set(_published(job_id, revision))
     for info in session.store.list(keys.folder_of(keys.item_key(job_id))):
         if info.key not in published:

@@ -4,16 +4,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scenemosaic import keys
-from scenemosaic.errors import InputError
+from scenemosaic.errors import NotAnObject, PlanLost
 from scenemosaic.grids.grid import Tiling
 from scenemosaic.job import load_at
-from scenemosaic.job_rows import has_rows, row_of, rows_of, stream_rows, window_number
+from scenemosaic.job_rows import (
+    BadRow,
+    readable_row_of,
+    readable_rows,
+    rows_of,
+    window_number,
+)
 from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.manifests.port import Row
 from scenemosaic.places import Place
 from scenemosaic.session import JobSpec, Session, open_session, session_at
 from scenemosaic.verification.findings import Finding, Kind, WindowState
-from scenemosaic.verification.inspection import head, inspect_window
+from scenemosaic.verification.inspection import bad_row, inspect_window
 from scenemosaic.verification.mosaic_check import MosaicCheck
 from scenemosaic.verification.other_root import other_root
 from scenemosaic.verification.report import VerifyReport
@@ -23,7 +29,7 @@ from scenemosaic.verification.strays import strays
 WORKERS = 8
 # Told of the stage ("windows" or "mosaic"), how much of it is done, and of how much.
 Progress = Callable[[str, int, int], None]
-_Queried = tuple[int, Row | None]
+_Queried = tuple[int, Row | BadRow | None]
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -42,15 +48,12 @@ def verify_job(
     """Verify a job by its ID; with ``names`` these windows alone.
 
     Where ``plan.json`` is damaged, or gone and other things of the job are there, that is
-    all that can be found. Raises InputError where the root holds no such job.
+    all that can be found. Raises InputError where the root holds no such job, or a newer one.
     """
     try:
         spec = load_at(job_id, place)
-    except InputError:
-        report = _without_plan(job_id, place)
-        if report is None:
-            raise
-        return report
+    except (PlanLost, NotAnObject):
+        return _without_plan(job_id, place)
     tiling = spec.plan.recipe.tiling()
     windows = [tiling.number(name) for name in names] or None
     return verify(spec, windows=windows, deep=deep, workers=workers, progress=progress)
@@ -147,18 +150,25 @@ def _queried(
 ) -> Iterator[_Queried]:
     """Every window of the plan with its row: those that have one first."""
     with_row = bytearray(len(found.tiling))
-    for row in stream_rows(session, spec):
+    for row in readable_rows(session, spec):
         found.rows += 1
         number = window_number(found.tiling, row.window)
         if row.window == keys.MOSAIC_ROW:
             mosaic.add_own(row)
         elif number is None:
-            found.findings.append(Finding(row.window, Kind.STRAY, "a row of no window of the plan"))
+            found.findings.append(_of_no_window(row))
         else:
             with_row[number] = 1
-            mosaic.add(number, row)
+            if isinstance(row, Row):
+                mosaic.add(number, row)
             yield number, row
     yield from ((number, None) for number, there in enumerate(with_row) if not there)
+
+
+def _of_no_window(row: Row | BadRow) -> Finding:
+    if isinstance(row, BadRow):
+        return bad_row(row.window, row)
+    return Finding(row.window, Kind.STRAY, "a row of no window of the plan")
 
 
 def _inspect(
@@ -172,7 +182,7 @@ def _inspect(
     def inspect(one: _Queried) -> WindowState:
         number, row = one
         state = inspect_window(session, spec, number, row, deep=deep)
-        if state.findings and (fresh := row_of(session, spec, number)) != row:
+        if state.findings and (fresh := readable_row_of(session, spec, number)) != row:
             return inspect_window(session, spec, number, fresh, deep=deep)  # a run is under way
         return state
 
@@ -180,25 +190,12 @@ def _inspect(
         found.add(state)
 
 
-def _without_plan(job_id: str, place: Place) -> VerifyReport | None:
-    """What can be said where no plan is readable; None where nothing of the job is there."""
-    keys.check_job_id(job_id)
+def _without_plan(job_id: str, place: Place) -> VerifyReport:
+    """What can be said where no plan is readable."""
     session = session_at(place)
     try:
         findings = check_plan(session, job_id)
-        if not findings or not _is_there(session, job_id):
-            return None
-        return VerifyReport(job_id, (0, 0), 0, tuple(findings), 0, 0.0, (), ())
     finally:
         session.store.close()
         session.manifest.close()
-
-
-def _is_there(session: Session, job_id: str) -> bool:
-    """Whether anything of a job is there: its plan, an object, a row."""
-    if head(session, keys.plan_key(job_id)) is not None:
-        return True
-    folders = (keys.folder_of(key) for key in (keys.tile_key(job_id, ""), keys.item_key(job_id)))
-    if any(True for folder in folders for _ in session.store.list(folder)):
-        return True
-    return has_rows(session, keys.partition(job_id, session.store.uri))
+    return VerifyReport(job_id, (0, 0), 0, tuple(findings), 0, 0.0, (), ())

@@ -12,6 +12,8 @@ from flows.cli import run
 from scenemosaic import job, keys
 from scenemosaic.canonical import encode
 from scenemosaic.job import JobSpec, PlanOptions, Run
+from scenemosaic.ledger.book import Wanted
+from scenemosaic.publishing import publication
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Body, IfAbsent
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
@@ -56,7 +58,7 @@ def test_jobs_of_a_root(place: Place, tmp_path: Path, capsys: pytest.CaptureFixt
     value = listed(place, capsys)
     jobs = {one["job_id"]: one for one in value["jobs"]}
     assert (value["root"], value["total"], value["more"]) == (place.root, 3, 0)
-    assert {one: jobs[one]["published"] for one in jobs} == {
+    assert {one: jobs[one]["finished"] for one in jobs} == {
         titled.plan.job_id: True,
         plain.plan.job_id: False,
         DAMAGED: False,
@@ -71,7 +73,7 @@ def test_jobs_of_a_root(place: Place, tmp_path: Path, capsys: pytest.CaptureFixt
     assert [line.split()[0] for line in lines] == [one["job_id"] for one in value["jobs"]]
     (line,) = (line for line in lines if line.startswith(titled.plan.job_id))
     assert line.endswith(
-        "Z  published      Fields (500 x 300 pixels, 2 x uint16, 12 windows, "
+        "Z  finished      Fields (500 x 300 pixels, 2 x uint16, 12 windows, "
         "taken 2024-05-01T10:20:30Z)"
     )
     few = listed(place, capsys, "--limit", "2")
@@ -79,6 +81,11 @@ def test_jobs_of_a_root(place: Place, tmp_path: Path, capsys: pytest.CaptureFixt
     assert (few["total"], few["more"]) == (3, 1)
     assert run(["jobs", "--to", place.root, "--limit", "2"]) == 0
     assert capsys.readouterr().out.splitlines()[2:] == ["… and 1 older job: --limit 3 shows all"]
+
+
+def states(place: Place, capsys: pytest.CaptureFixture[str]) -> list[tuple[bool, bool]]:
+    """Whether each job is finished, and whether it is published."""
+    return [(one["finished"], one["published"]) for one in listed(place, capsys)["jobs"]]
 
 
 def test_a_root_without_jobs(local_place: MakePlace, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +110,7 @@ def test_what_is_no_folder(
     assert not (tmp_path / "absent").exists()
 
 
-def test_a_job_of_a_real_run_is_published(
+def test_a_job_of_a_real_run_is_finished_and_then_published(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene, root = make_scene(tmp_path / "scene.tif", WINDOW, WINDOW), tmp_path / "root"
@@ -112,7 +119,11 @@ def test_a_job_of_a_real_run_is_published(
     job.prepare(spec)
     job.publish_plan(spec, tester)
     place = Place(root.as_uri(), "")
-    assert [one["published"] for one in listed(place, capsys)["jobs"]] == [False]
+    assert states(place, capsys) == [(False, False)]
     job.commit_windows(spec, range(1), tester)
     job.assemble(spec, tester)
-    assert [one["published"] for one in listed(place, capsys)["jobs"]] == [True]
+    assert states(place, capsys) == [(True, False)]
+    publication.publish(spec, "publish", Wanted("publisher", spec.plan.job_id))
+    assert states(place, capsys) == [(True, True)]
+    assert run(["jobs", "--to", place.root]) == 0
+    assert "Z  published     " in capsys.readouterr().out

@@ -118,8 +118,7 @@ def counting(spec: JobSpec, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Wra
     def begin() -> Wrapper:
         session = open_session(spec)
         counted = Wrapper(session.store)
-        for module in (publication, inspection):
-            monkeypatch.setattr(module, "open_session", lambda _: replace(session, store=counted))
+        monkeypatch.setattr(publication, "open_session", lambda _: replace(session, store=counted))
         return counted
 
     return begin
@@ -237,17 +236,17 @@ def test_what_is_not_ours_is_found_before_the_ledger_is_held(
     assert book_of(spec).read().revision == 0
 
 
-def test_a_mosaic_that_its_item_does_not_describe_is_not_published(
+def test_a_mosaic_that_its_row_does_not_describe_is_not_published(
     spec: JobSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = inspection.finished
+    real = inspection.examine
 
     def other(spec: JobSpec) -> Any:
         found = real(spec)
-        assert found is not None
-        return replace(found, digest="0" * 64)
+        assert found.mosaic is not None
+        return replace(found, mosaic=replace(found.mosaic, etag='"another"'))
 
-    monkeypatch.setattr(inspection, "finished", other)
+    monkeypatch.setattr(inspection, "examine", other)
     with pytest.raises(ForeignObject, match="scenemosaic verify"):
         go(spec, "run-1")
     assert book_of(spec).read().revision == 0

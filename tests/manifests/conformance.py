@@ -150,6 +150,8 @@ def check_every_page_is_read(manifest: Manifest, case: Case) -> None:
     insert_all(manifest, entries)
     assert list(manifest.windows([JOB])) == [entry.window for entry in entries]
     assert list(manifest.rows([JOB])) == entries
+    of = [(one.window, one.output_uri, one.bytes, one.etag, one.version_id) for one in entries]
+    assert [dataclasses.astuple(one) for one in manifest.outlines(JOB)] == of
 
 
 def check_more_rows_than_a_page_of_names(manifest: Manifest, case: Case) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from scenemosaic.errors import TransientStoreError
 from scenemosaic.manifests import open_manifest
-from scenemosaic.manifests.port import Existing, Inserted, Manifest, Row, Stale, Updated
+from scenemosaic.manifests.port import Existing, Inserted, Manifest, Outline, Row, Stale, Updated
 from tests import servers
 
 T = TypeVar("T")
@@ -298,6 +298,9 @@ class Cheat:
 
     def windows(self, partitions: Sequence[str]) -> Iterator[str]:
         return self._inner.windows(partitions)
+
+    def outlines(self, partition: str) -> Iterator[Outline]:
+        return self._inner.outlines(partition)
 
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
         return self._inner.rows(partitions)

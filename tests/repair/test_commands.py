@@ -62,7 +62,7 @@ def test_repair_of_the_mosaic_alone_says_what_was_wrong(made: Made) -> None:
         f"former   {keys.mosaic_key(made.job_id)} stays as it was, damaged, and is named no "
         "longer: item.json says where the mosaic is"
     ]
-    assert "mosaic   r1/mosaic.tif, to which item.json leads" in command(made, "verify").out
+    assert "mosaic   r1/mosaic.tif is the newest" in command(made, "verify").out
     assert "earlier mosaics stay" in command(made, "status").out
     publish = f"scenemosaic publish {made.job_id} --to {made.spec.root}"
     assert lines[-1] == f"latest   latest.json names revision 0 still: {publish} moves it"

@@ -13,6 +13,7 @@ import pytest
 from scenemosaic.errors import (
     IncompleteError,
     InputError,
+    NotAnObject,
     PermanentStoreError,
     StoreError,
     TransientStoreError,
@@ -183,9 +184,9 @@ def test_a_link_out_of_the_root_is_refused(root: Path, store: Store, tmp_path: P
     (root / "out").symlink_to(outside, target_is_directory=True)
     (root / "file").symlink_to(outside / "secret")
     for key in ("out/new.tif", "out/secret", "file"):
-        with pytest.raises(PermanentStoreError, match="symbolic link"):
+        with pytest.raises(NotAnObject, match="symbolic link"):
             store.put(key, body(b"x"), IfAbsent())
-        with pytest.raises(PermanentStoreError, match="symbolic link"):
+        with pytest.raises(NotAnObject, match="symbolic link"):
             store.get(key)
     assert [info.key for info in store.list("")] == [KEY]
     assert sorted(path.name for path in outside.iterdir()) == ["secret"]
@@ -204,10 +205,15 @@ def test_a_file_for_a_root_is_permanent(root: Path) -> None:
         open_store(str(root)).put(KEY, body(b"x"), IfAbsent())
 
 
-def test_a_folder_in_an_objects_place_is_permanent(root: Path, store: Store) -> None:
+def test_what_is_no_file_in_an_objects_place_is_not_ours(root: Path, store: Store) -> None:
     (root / KEY).mkdir(parents=True)
-    with pytest.raises(PermanentStoreError, match="not a file"):
+    with pytest.raises(NotAnObject, match="not a file"):
         store.head(KEY)
+    (root / KEY).rmdir()
+    (root / KEY).symlink_to(root / KEY)
+    with pytest.raises(NotAnObject, match="not a file"):
+        store.head(KEY)
+    assert list(store.list("")) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

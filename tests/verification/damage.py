@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,14 @@ class Damage:
         row = self.row(name)
         answer = self.session.manifest.replace(replace(row, **changes), row.revision)
         assert isinstance(answer, Updated)
+
+    def spoil_row(self, name: str, column: str, value: object) -> None:
+        """A value that no adapter writes, of SQLite."""
+        path = self.place.manifest.removeprefix("sqlite:///")
+        statement = f'UPDATE manifest_rows SET {column} = ? WHERE job_id = ? AND "window" = ?'
+        with closing(sqlite3.connect(path)) as database, database:
+            given = (value, self.session.partition(self.spec), name)
+            assert database.execute(statement, given).rowcount == 1
 
     def delete_row(self, name: str = NAME) -> None:
         partition = self.session.partition(self.spec)

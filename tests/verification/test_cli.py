@@ -8,8 +8,9 @@ import pytest
 from flows import cli
 from flows.cli_verify import as_text
 from scenemosaic import job, keys
-from scenemosaic.repair import engine
-from scenemosaic.verification.verify import verify
+from scenemosaic.errors import InputError
+from scenemosaic.repair import engine, restore_plan
+from scenemosaic.verification.verify import verify, verify_job
 from tests.flows.serving import Answer, run_command
 from tests.jobs.places import MakePlace
 from tests.verification.conftest import Finish
@@ -50,7 +51,10 @@ def test_what_is_off_is_exit_code_3(local_damage: Damage, tmp_path: Path) -> Non
     assert text.code == 3
     lines = text.out.splitlines()
     repair = f"scenemosaic repair {local_damage.job_id} --to {local_damage.place.root}"
-    assert lines[0] == f"Damaged: 1 window ({NAME}), the item. Next: {repair} [--source PATH]"
+    first = "First move away what is not ours (a row: delete it): item."
+    assert lines[0] == (
+        f"Damaged: 1 window ({NAME}), the item. {first} Then: {repair} [--source PATH]"
+    )
     assert lines[1].split()[:2] == [NAME, "missing-object"]
     assert "9 of 9 windows checked: 2 findings (foreign-object, missing-object)" in lines[-1]
 
@@ -137,3 +141,54 @@ def test_a_copied_root_says_of_which_root_its_rows_are(
     )
     after = verify(spec)
     assert (after.is_sound, after.other_root) == (True, None)
+
+
+def _status(damage: Damage, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = cli.run(["status", damage.job_id, "--to", damage.place.root])
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+def test_of_a_lost_plan_status_and_repair_say_what_verify_does(
+    local_damage: Damage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, key = local_damage.spec.place, keys.plan_key(local_damage.job_id)
+    repair = f"scenemosaic repair {local_damage.job_id}"
+    local_damage.flip(key, 20)
+    code, said = _status(local_damage, capsys)
+    assert (code, "is damaged" in said, repair in said) == (2, True, True)
+    local_damage.delete(key)
+    for folder in ("mosaics", "tiles"):  # then rows alone are left
+        code, said = _status(local_damage, capsys)
+        assert (code, "is gone" in said, repair in said) == (2, True, True)
+        assert repair in as_text(verify_job(local_damage.job_id, place), place)
+        shutil.rmtree(local_damage.path(folder))
+    with pytest.raises(InputError, match=r"is gone or damaged: say with --source"):
+        restore_plan.load(local_damage.job_id, place, (), ME)
+
+
+def test_what_a_repair_refuses_is_to_be_moved_away_first(
+    local_damage: Damage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    local_damage.put_foreign(keys.item_key(local_damage.job_id), b"")
+    first = "Damaged: the item. First move away what is not ours (a row: delete it): item. Then: "
+    assert _text(local_damage)[0].startswith(f"{first}scenemosaic repair ")
+    code, said = _status(local_damage, capsys)
+    assert (code, "move it away" in said) == (4, True)
+
+
+def test_without_an_item_status_names_what_mends_it(
+    local_damage: Damage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    local_damage.delete(keys.item_key(local_damage.job_id))
+    local_damage.put_foreign(keys.mosaic_key(local_damage.job_id))
+    code, said = _status(local_damage, capsys)
+    assert code == 0
+    last = f"not finished: gone since it was: item; run scenemosaic repair {local_damage.job_id}"
+    assert last in said
+    assert cli.run(["repair", local_damage.job_id, "--to", local_damage.place.root]) == 0
+    capsys.readouterr()
+    assert _status(local_damage, capsys)[1].splitlines()[-1] == "finished"
+    local_damage.mend_row(keys.MOSAIC_ROW, etag='"another"')
+    last = "not finished: its mosaic's row is of another version of it; run scenemosaic repair"
+    assert last in _status(local_damage, capsys)[1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scenemosaic.errors import IncompleteError, MissingSchema
-from scenemosaic.manifests.port import Existing, Inserted, Row, Stale, Updated
+from scenemosaic.manifests.port import Existing, Inserted, Outline, Row, Stale, Updated
 from scenemosaic.stores.port import (
     Answer,
     Body,
@@ -158,6 +158,12 @@ class ModelManifest:
 
     def windows(self, partitions: Sequence[str]) -> Iterator[str]:
         return (row.window for row in self.rows(partitions))
+
+    def outlines(self, partition: str) -> Iterator[Outline]:
+        return (
+            Outline(row.window, row.output_uri, row.bytes, row.etag, row.version_id)
+            for row in self.rows([partition])
+        )
 
     def rows(self, partitions: Sequence[str]) -> Iterator[Row]:
         self._require()
