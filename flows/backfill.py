@@ -8,13 +8,9 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from flows.backfill_report import BackfillReport
-from flows.backfilling import Backfill, backfill
-from flows.checked import checked
-from flows.engines import Engine
-from flows.launch import Where
-from flows.launching import PROCESS, launcher_of
-from flows.parameters import (
+from flows.engines.engine import Engine
+from flows.forms.checked import checked
+from flows.forms.parameters import (
     AtOnce,
     Attempt,
     Deployment,
@@ -25,12 +21,16 @@ from flows.parameters import (
     Store,
     To,
 )
-from flows.places import recorded_place
-from flows.recipe_parameters import Recipe, RecipeBlock, options_of
-from flows.run_names import backfill_run
-from flows.scene_selection import SceneSelection
-from flows.scene_table import show_scenes
-from flows.states import error_state
+from flows.forms.places import recorded_place
+from flows.forms.recipe_parameters import Recipe, RecipeBlock, options_of
+from flows.forms.run_names import backfill_run
+from flows.forms.scene_selection import SceneSelection
+from flows.reports.backfill import BackfillReport
+from flows.reports.states import error_state
+from flows.shown.scene_table import show_scenes
+from flows.starting.backfilling import Backfill, backfill
+from flows.starting.launch import Where
+from flows.starting.launching import PROCESS, launcher_of
 from scenemosaic.discovery.selection import find
 from scenemosaic.errors import SceneMosaicError
 

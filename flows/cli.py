@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flows.alive import HEARTBEAT, HEARTBEAT_S
 from flows.commands import COMMANDS
+from flows.server.alive import HEARTBEAT, HEARTBEAT_S
 from scenemosaic import __version__
 from scenemosaic.machine import collector
 from scenemosaic.machine.one_thread import one_thread_each
 
 if TYPE_CHECKING:
-    from flows.console import Console
+    from flows.terminal.console import Console
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -29,8 +29,8 @@ for _command in COMMANDS:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code. Every error of ours is one line on stderr."""
-    from flows.console import Console, complain
-    from flows.streams import OutputFailed
+    from flows.terminal.console import Console, complain
+    from flows.terminal.streams import OutputFailed
 
     try:
         return _run(arguments, Console("--json" in arguments))
@@ -40,8 +40,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str], console: "Console") -> int:
-    from flows import stopping
-    from flows.streams import print_note
+    from flows.terminal import stopping
+    from flows.terminal.streams import print_note
     from scenemosaic.errors import InputError, SceneMosaicError
 
     try:
@@ -61,7 +61,7 @@ def _run(arguments: Sequence[str], console: "Console") -> int:
 
 def main() -> None:
     """The entry point."""
-    from flows import stopping, streams
+    from flows.terminal import stopping, streams
 
     streams.open_closed_streams()
     one_thread_each()

@@ -14,24 +14,24 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from flows.checked import checked
-from flows.events_report import EventsReport, EventsTally
-from flows.limits import Limits, default_workers
-from flows.observed import emit
-from flows.parameters import AtOnce, HiddenS, ListenS, Manifest, QueueUrl, Store, To
-from flows.places import recorded_place
-from flows.recipe_parameters import Recipe, RecipeBlock, options_of
+from flows.engines.limits import Limits, default_workers
+from flows.forms.checked import checked
+from flows.forms.parameters import AtOnce, HiddenS, ListenS, Manifest, QueueUrl, Store, To
+from flows.forms.places import recorded_place
+from flows.forms.recipe_parameters import Recipe, RecipeBlock, options_of
+from flows.forms.run_names import events_run
 from flows.redact import public_source
-from flows.report import ProcessReport
-from flows.run_names import events_run
+from flows.reports.events import EventsReport, EventsTally
+from flows.reports.scene import ProcessReport
+from flows.reports.states import error_state
 from flows.runs import flow_run
-from flows.scene_jobs import plan_found
-from flows.scene_run import run_scene
-from flows.server import PrefectUnavailable
-from flows.session import Session, Silent
-from flows.showing import TABLE_ROWS, optional
-from flows.states import error_state
-from flows.stopwatch import Stopwatch
+from flows.scenes.run import run_scene
+from flows.scenes.session import Session, Silent
+from flows.scenes.stopwatch import Stopwatch
+from flows.server.api import PrefectUnavailable
+from flows.shown.observed import emit
+from flows.shown.showing import TABLE_ROWS, optional
+from flows.starting.jobs import plan_found
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import SceneMosaicError, StoreError
 from scenemosaic.job import Run

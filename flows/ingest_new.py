@@ -10,20 +10,20 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed
 
-from flows.backfilling import Backfill, backfill
-from flows.checked import checked
-from flows.ingest_report import IngestReport, is_settled
-from flows.launch import Where
-from flows.launching import PROCESS, Launcher, launcher_of
-from flows.parameters import AtOnce, Deployment, IngestName, Manifest, Store, To
-from flows.places import recorded_place
-from flows.recipe_parameters import Recipe, RecipeBlock, options_of
-from flows.run_names import ingest_run
+from flows.forms.checked import checked
+from flows.forms.parameters import AtOnce, Deployment, IngestName, Manifest, Store, To
+from flows.forms.places import recorded_place
+from flows.forms.recipe_parameters import Recipe, RecipeBlock, options_of
+from flows.forms.run_names import ingest_run
+from flows.forms.scene_selection import SceneSelection
+from flows.reports.ingest import IngestReport, is_settled
+from flows.reports.states import error_state
 from flows.runs import flow_run
-from flows.scene_selection import SceneSelection
-from flows.scene_table import show_scenes
-from flows.states import error_state
-from flows.stopwatch import Stopwatch
+from flows.scenes.stopwatch import Stopwatch
+from flows.shown.scene_table import show_scenes
+from flows.starting.backfilling import Backfill, backfill
+from flows.starting.launch import Where
+from flows.starting.launching import PROCESS, Launcher, launcher_of
 from scenemosaic.discovery.schedule import Schedule, open_schedule
 from scenemosaic.discovery.selection import Selection, find_new
 from scenemosaic.errors import Contended, SceneMosaicError

@@ -9,12 +9,11 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 
-from flows.checked import checked
-from flows.engines import Engine
-from flows.item_fields import Item
-from flows.limits import limits_of
-from flows.observed import show
-from flows.parameters import (
+from flows.engines.engine import Engine
+from flows.engines.limits import limits_of
+from flows.forms.checked import checked
+from flows.forms.item_fields import Item
+from flows.forms.parameters import (
     Asset,
     EngineAddress,
     EngineChoice,
@@ -28,16 +27,17 @@ from flows.parameters import (
     WindowsPerTask,
     Workers,
 )
-from flows.places import planned, recorded_place
-from flows.recipe_parameters import Recipe, RecipeBlock, options_of
-from flows.report import ProcessReport
-from flows.run_names import process_run
+from flows.forms.places import planned, recorded_place
+from flows.forms.recipe_parameters import Recipe, RecipeBlock, options_of
+from flows.forms.run_names import process_run
+from flows.reports.scene import ProcessReport
+from flows.reports.states import error_state, final_state
 from flows.runs import flow_run
-from flows.scene_run import run_scene
-from flows.session import ACTIVE, Session, Silent
-from flows.states import error_state, final_state
-from flows.stopwatch import Stopwatch
-from flows.watched import watched
+from flows.scenes.run import run_scene
+from flows.scenes.session import ACTIVE, Session, Silent
+from flows.scenes.stopwatch import Stopwatch
+from flows.shown.observed import show
+from flows.shown.watched import watched
 from scenemosaic.errors import SceneMosaicError
 
 

@@ -15,10 +15,9 @@ from prefect.events import emit_event
 from prefect.logging import get_run_logger
 from prefect.states import Completed
 
-from flows import publication_text
 from flows.approval import ask
-from flows.checked import checked
-from flows.parameters import (
+from flows.forms.checked import checked
+from flows.forms.parameters import (
     ApproveWithin,
     JobId,
     LedgerName,
@@ -29,10 +28,11 @@ from flows.parameters import (
     TimeZone,
     To,
 )
-from flows.places import loaded, recorded_place
-from flows.run_names import job_run
-from flows.showing import optional
-from flows.states import error_state
+from flows.forms.places import loaded, recorded_place
+from flows.forms.run_names import job_run
+from flows.reports.states import error_state
+from flows.shown.showing import optional
+from flows.texts import publication as publication_text
 from flows.who import operator
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.job import JobSpec

@@ -13,10 +13,11 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 from prefect.states import Completed
 
-from flows.checked import checked
-from flows.engines import Engine
-from flows.limits import Limits, limits_of
-from flows.parameters import (
+from flows.engines.engine import Engine
+from flows.engines.limits import Limits, limits_of
+from flows.engines.reaching import check_answers
+from flows.forms.checked import checked
+from flows.forms.parameters import (
     EngineAddress,
     EngineChoice,
     GivenSources,
@@ -27,16 +28,15 @@ from flows.parameters import (
     Windows,
     Workers,
 )
-from flows.places import planned, recorded_place
-from flows.planned_run import process_planned
-from flows.reaching import check_answers
-from flows.repairing import all_windows
-from flows.report import ProcessReport
-from flows.run_names import job_run
+from flows.forms.places import planned, recorded_place
+from flows.forms.run_names import job_run
+from flows.reports.scene import ProcessReport
+from flows.reports.states import error_state, final_state
 from flows.runs import flow_run
-from flows.session import Session, Silent
-from flows.showing import TABLE_ROWS, optional
-from flows.states import error_state, final_state
+from flows.scenes.repairing import all_windows
+from flows.scenes.session import Session, Silent
+from flows.shown.showing import TABLE_ROWS, optional
+from flows.starting.planned_run import process_planned
 from scenemosaic import job
 from scenemosaic.auditing.audit import Record
 from scenemosaic.errors import SceneMosaicError, SourceChanged

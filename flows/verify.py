@@ -8,13 +8,13 @@ from prefect.artifacts import create_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from flows.checked import checked
-from flows.gap_artifact import show_gap_map
-from flows.parameters import JobId, Manifest, Readers, Store, To, Windows
-from flows.places import recorded_place
-from flows.run_names import job_run
-from flows.showing import TABLE_ROWS, optional
-from flows.states import error_state
+from flows.forms.checked import checked
+from flows.forms.parameters import JobId, Manifest, Readers, Store, To, Windows
+from flows.forms.places import recorded_place
+from flows.forms.run_names import job_run
+from flows.reports.states import error_state
+from flows.shown.gap_artifact import show_gap_map
+from flows.shown.showing import TABLE_ROWS, optional
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.places import Place
 from scenemosaic.verification.report import VerifyReport

@@ -10,12 +10,12 @@ from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.states import Completed
 
-from flows import ledger_text
-from flows.checked import checked
-from flows.parameters import Age, LedgerName, Store, To
-from flows.places import store_of
-from flows.run_names import ledger_run
-from flows.states import error_state
+from flows.forms.checked import checked
+from flows.forms.parameters import Age, LedgerName, Store, To
+from flows.forms.places import store_of
+from flows.forms.run_names import ledger_run
+from flows.reports.states import error_state
+from flows.texts import ledger as ledger_text
 from scenemosaic.ages import age_s
 from scenemosaic.errors import SceneMosaicError
 from scenemosaic.ledger.book import DEFAULT_NAME, open_book, utc_now

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from flows import alive
+from flows.server import alive
 from reference.markdown import code, table
 from reference.scanned import described, spelled
 from scenemosaic.claiming.claims import ClaimSettings

@@ -6,7 +6,7 @@ from pkgutil import walk_packages
 
 import flows
 import scenemosaic
-from flows.states import state_name
+from flows.reports.states import state_name
 from reference import scanned
 from reference.markdown import code, prose, table
 from scenemosaic.errors import SceneMosaicError

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from prefect import Flow
 
-from flows.deployment_table import NAME, TABLE, Entry
+from flows.server.deployment_table import NAME, TABLE, Entry
 from reference.markdown import code
 from reference.schema import Schema, definitions, fields
 
@@ -47,7 +47,7 @@ def _flow(entry: Entry) -> Flow[..., Any]:
     path, _, name = entry.entrypoint.partition(":")
     flow = getattr(import_module(path.removesuffix(".py").replace("/", ".")), name)
     if not isinstance(flow, Flow):
-        raise TypeError(f"{entry.entrypoint} is no flow: mend flows/deployment_table.py")
+        raise TypeError(f"{entry.entrypoint} is no flow: mend flows/server/deployment_table.py")
     return flow
 
 

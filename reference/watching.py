@@ -5,7 +5,7 @@ from typing import Final
 
 from prefect.events.actions import DoNothing
 
-from flows.automating import wanted
+from flows.verbs.automating import wanted
 from reference.markdown import code, table
 from reference.scanned import described, spelled
 from scenemosaic.committing import metrics

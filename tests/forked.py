@@ -29,9 +29,9 @@ from typing import Any
 
 COMMANDS = "flows.cli"
 REPOSITORY = Path(__file__).resolve().parent.parent
-_OF_COMMANDS = ("console", "cli_gc", "cli_jobs", "cli_ledger", "cli_plan", "cli_policy",
-                "cli_preflight", "cli_process", "cli_publish", "cli_repair", "cli_verify",
-                "streams", "stopping")  # fmt: skip
+_OF_COMMANDS = ("terminal.console", "terminal.streams", "terminal.stopping", "verbs.gc",
+                "verbs.jobs", "verbs.ledger", "verbs.plan", "verbs.policy", "verbs.preflight",
+                "verbs.process", "verbs.publish", "verbs.repair", "verbs.verify")  # fmt: skip
 _NUMBER = 9  # as many digits
 
 

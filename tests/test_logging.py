@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from flows.console import log_to_stderr
 from flows.in_process import quiet_prefect
+from flows.terminal.console import log_to_stderr
 
 
 @pytest.fixture(scope="module", params=[quiet_prefect, lambda: log_to_stderr(False)])

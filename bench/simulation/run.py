@@ -7,7 +7,7 @@ from bench.simulation.assembly import Assembler, Claim
 from bench.simulation.parameters import Parameters
 from bench.simulation.services import World
 from bench.simulation.workers import Worker
-from flows.batches import split
+from flows.engines.batches import split
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def backfill(verbose: bool, as_json: bool, **given: Any) -> int:
     and stops no other: the exit code is then 3, or 2 where no scene can be used. --dry-run
     exits alike.
     """
-    from flows import cli_backfill
+    from flows.verbs import backfill as cli_backfill
     from scenemosaic.plans.plan import PlanOptions
 
     # The asset is chosen where scenes are found.

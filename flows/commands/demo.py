@@ -20,6 +20,6 @@ from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
 @JSON
 def demo(to: Path, size: int, verbose: bool, as_json: bool) -> int:
     """Make a scene and run it on local files and SQLite: no account, no server, no network."""
-    from flows import cli_demo
+    from flows.verbs import demo as cli_demo
 
     return cli_demo.demo(to, size, console_for(as_json, verbose))

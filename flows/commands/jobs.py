@@ -13,7 +13,7 @@ from scenemosaic.places import Place, StorePlace
 @JSON
 def assemble(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
     """Check a job for gaps and assemble its mosaic, without touching the windows."""
-    from flows import cli_jobs
+    from flows.verbs import jobs as cli_jobs
 
     return cli_jobs.assemble(job_id, place, console_for(as_json, verbose))
 
@@ -29,7 +29,7 @@ def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
     "finished" of --json. Where it cannot: 2 for a damaged plan, 4 for an item or mosaic that is not
     to be believed, 5 for a manifest or store that does not answer.
     """
-    from flows import cli_jobs
+    from flows.verbs import jobs as cli_jobs
 
     return cli_jobs.status(job_id, place, console_for(as_json, verbose))
 
@@ -52,6 +52,6 @@ def jobs(store: StorePlace, limit: int, verbose: bool, as_json: bool) -> int:
     or published (latest.json names it), and what the plan says: title, item or source, size,
     windows, time. A damaged plan is a line, too.
     """
-    from flows import cli_jobs
+    from flows.verbs import jobs as cli_jobs
 
     return cli_jobs.jobs(store, limit, console_for(as_json, verbose))

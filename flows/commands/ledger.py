@@ -33,7 +33,7 @@ def show(
 
     A ledger begins with its first publication; before that, there is none to show (exit 2).
     """
-    from flows import cli_ledger
+    from flows.verbs import ledger as cli_ledger
 
     return cli_ledger.show(name, store, max_age, time_zone, console_for(as_json, verbose))
 
@@ -53,6 +53,6 @@ def clear(
     Look first at the run itself, at `scenemosaic ledger show`, and at
     mosaics/latest.json. Its slot stays used, and it cannot come back.
     """
-    from flows import cli_ledger
+    from flows.verbs import ledger as cli_ledger
 
     return cli_ledger.clear(name, store, run_id, reason, console_for(as_json, verbose))

@@ -37,7 +37,7 @@ from flows.options.running import JSON, VERBOSE, console_for, engine_options
 @JSON
 def plan(**given: Any) -> int:
     """Plan a mosaic and say what it would take. Nothing is written, and no store is asked."""
-    from flows import cli_plan
+    from flows.verbs import plan as cli_plan
     from scenemosaic.places import place_at
     from scenemosaic.plans.plan import PlanOptions
 

@@ -30,6 +30,6 @@ def policy(
     and public reading of all but mosaics/, lifecycle rules, and what the provider cannot
     enforce. docs/security.md explains them line by line.
     """
-    from flows import cli_policy
+    from flows.verbs import policy as cli_policy
 
     return cli_policy.policy(to, manifest, role, account, console_for(as_json, verbose))

@@ -35,7 +35,7 @@ from flows.options.running import JSON, STRICT, VERBOSE, console_for, engine_opt
 @JSON
 def process(**given: Any) -> int:
     """Make one mosaic, of one source or several. Safe to repeat, and to run many times at once."""
-    from flows import cli_process
+    from flows.verbs import process as cli_process
     from scenemosaic.plans.plan import PlanOptions
 
     names = {field.name for field in fields(PlanOptions)}

@@ -27,6 +27,6 @@ def publish(verbose: bool, as_json: bool, **given: Any) -> int:
     One publication at a time, and so many a day. A run that died while it held the ledger
     blocks the others until `scenemosaic ledger clear`.
     """
-    from flows import cli_publish
+    from flows.verbs import publish as cli_publish
 
     return cli_publish.publish(cli_publish.Request(**given), console_for(as_json, verbose))

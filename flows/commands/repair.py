@@ -59,8 +59,8 @@ def repair(
     never overwritten: the next revision has a place of its own. A plan.json that is gone or
     damaged is planned again from --source, and put back if it is the very job's.
     """
-    from flows import cli_repair
-    from flows.limits import limits_of
+    from flows.engines.limits import limits_of
+    from flows.verbs import repair as cli_repair
 
     limits = limits_of(workers, None, strict_history, engine)
     request = cli_repair.Request(job_id, place, names, sources, accept_new_source, limits)
@@ -89,7 +89,7 @@ def waive(
 
     `repair --window` computes such a window from its source again, and ends the waiver.
     """
-    from flows import cli_repair
+    from flows.verbs import repair as cli_repair
 
     console = console_for(as_json, verbose)
     return cli_repair.waive(job_id, place, names, reason, sources, console)

@@ -13,7 +13,7 @@ from scenemosaic.places import Place
 @JSON
 def init(place: Place, verbose: bool, as_json: bool) -> int:
     """Make the manifest's table or schema, and print the lifecycle rule that the root needs."""
-    from flows import cli_jobs
+    from flows.verbs import jobs as cli_jobs
 
     return cli_jobs.initialise(place, console_for(as_json, verbose))
 
@@ -33,7 +33,7 @@ def gc(
     Under a local ROOT these are hidden files. All uploads under ROOT count, whoever began
     them, but for those that a run holds in a living claim.
     """
-    from flows import cli_gc
+    from flows.verbs import gc as cli_gc
 
     return cli_gc.collect(to, manifest, older_than, abort, console_for(as_json, verbose))
 
@@ -59,7 +59,7 @@ def preflight(
     prefix of its own, and is taken away again by exact key and version. A local ROOT has to
     be there.
     """
-    from flows import cli_preflight
+    from flows.verbs import preflight as cli_preflight
 
     console = console_for(as_json, verbose)
     return cli_preflight.preflight(place, rounds, float(deadline), console, policy=policy)

@@ -2,8 +2,8 @@
 
 import click
 
-from flows.alive import LEAST_SILENCE_S, SILENCE, SILENCE_S
 from flows.options.running import JSON, POSITIVE, SERVER_PORT, VERBOSE, console_for
+from flows.server.alive import LEAST_SILENCE_S, SILENCE, SILENCE_S
 
 NOTIFY = click.option(
     "--notify", metavar="SLUG/NAME", help="A saved notification block, such as slack-webhook/ops."
@@ -49,7 +49,7 @@ def serve(
     with this command; its records are kept in PREFECT_HOME. One that answers on --port
     already is used, and left running.
     """
-    from flows import cli_serve
+    from flows.verbs import serve as cli_serve
 
     automated = cli_serve.Automated(notify, silence)
     wanted = automated if automations or notify is not None else None
@@ -66,7 +66,7 @@ def automations(notify: str | None, silence: int, verbose: bool, as_json: bool) 
     ledgers that are held for too long, for runs that show no sign of life, and for those that
     were taken by a worker and never began.
     """
-    from flows import cli_serve
+    from flows.verbs import serve as cli_serve
 
     automated = cli_serve.Automated(notify, silence)
     return cli_serve.automations(automated, console_for(as_json, verbose))

@@ -32,7 +32,7 @@ def verify(
     Reads every byte once and changes nothing. Exit code 3 where anything is off. With
     --window only these windows are looked at, and not the mosaic.
     """
-    from flows import cli_verify
+    from flows.verbs import verify as cli_verify
 
     request = cli_verify.Request(job_id, place, names, deep, workers)
     return cli_verify.verify(request, console_for(as_json, verbose))

@@ -80,11 +80,11 @@ def place_said(to: str | None, manifest: str | None, block: str | None) -> Any:
         from scenemosaic.places import place_at
 
         return place_at(_root(to, block), manifest)
-    from flows.console import complain
-    from flows.server import ensure_api
+    from flows.server.api import ensure_api
+    from flows.terminal.console import complain
 
     ensure_api(complain)
-    from flows.places import place_of
+    from flows.forms.places import place_of
 
     return place_of(None, manifest, block)
 

@@ -75,8 +75,8 @@ def _limited(command: Callable[..., Any]) -> Callable[..., Any]:
         strict_history: bool = False,
         **given: Any,
     ) -> Any:
-        from flows.engines import Engine
-        from flows.limits import limits_of
+        from flows.engines.engine import Engine
+        from flows.engines.limits import limits_of
 
         size = None if isinstance(windows_per_task, str) else windows_per_task
         limits = limits_of(workers, size, strict_history, Engine(engine, engine_address))
@@ -90,7 +90,7 @@ def engine_choice(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def chosen(*args: Any, engine: Any, engine_address: str | None, **given: Any) -> Any:
-        from flows.engines import Engine
+        from flows.engines.engine import Engine
 
         return command(*args, engine=Engine(engine, engine_address), **given)
 
@@ -106,7 +106,7 @@ def with_options(options: Sequence[Any], command: Callable[..., Any]) -> Callabl
 
 def console_for(as_json: bool, verbose: bool) -> Any:
     """Logging to stderr, and the console that a command answers to."""
-    from flows.console import Console, log_to_stderr
+    from flows.terminal.console import Console, log_to_stderr
 
     log_to_stderr(verbose)
     return Console(as_json)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 import rasterio
 
-from flows.preparing import prepare_job
+from flows.scenes.preparing import prepare_job
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError
 from scenemosaic.plans.plan import PlanOptions

@@ -8,8 +8,8 @@ import pytest
 import rasterio
 from rasterio.transform import from_origin
 
-from flows.session import Silent
-from flows.tally import Tally
+from flows.scenes.session import Silent
+from flows.scenes.tally import Tally
 from scenemosaic import job
 from scenemosaic.errors import IncompleteError
 from scenemosaic.job import JobSpec, PlanOptions, Run

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from blocks.mosaic_recipe import RecipeFields
 from flows.cli import run
-from flows.recipe_parameters import fields_of
+from flows.forms.recipe_parameters import fields_of
 from scenemosaic.bandmath.parser import ALLOWED
 from scenemosaic.plans.plan import PlanOptions
 from tests.plan.rasters import write_raster

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import rasterio
 
-from flows.demo_scene import strips
+from flows.verbs.demo_scene import strips
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene, spoil_block
 from tests.flows.serving import finish, flow_runs, run_command, start_command

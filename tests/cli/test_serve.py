@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from flows import cli_serve
+from flows.verbs import serve as cli_serve
 
 URL = "http://127.0.0.1:4321/api"
 

@@ -7,7 +7,7 @@ import pytest
 from prefect import flow
 from prefect.runner import Runner
 
-from flows import serving
+from flows.server import serving
 from scenemosaic.errors import InputError
 
 

@@ -1,6 +1,6 @@
 """The template of a server's settings says what ``serve`` gives to a server of its own."""
 
-from flows.cli_serve import LEASES
+from flows.verbs.serve import LEASES
 from tests.conftest import REPOSITORY
 
 

@@ -10,7 +10,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from flows.cli import cli
-from flows.deployment_table import TABLE
+from flows.server.deployment_table import TABLE
 from reference import errors, scanned
 from reference.commands import page as commands_page
 from reference.flows import page as flows_page

@@ -8,9 +8,9 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from flows.engines import Engine
-from flows.limits import Limits
-from flows.own_cluster import OwnCluster
+from flows.engines.engine import Engine
+from flows.engines.limits import Limits
+from flows.engines.own_cluster import OwnCluster
 from tests.flows.conftest import scene
 
 __all__ = ["scene"]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from flows import cli, engines
-from flows.engines import Engine, EngineName
-from flows.limits import default_workers, limits_of
+from flows import cli
+from flows.engines import engine as engines
+from flows.engines.engine import Engine, EngineName
+from flows.engines.limits import default_workers, limits_of
 from scenemosaic import errors
 from scenemosaic.errors import InputError, SceneMosaicError
 from tests.flows.serving import environment

@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 from blocks.mosaic_recipe import RecipeFields
 from flows import cli
 from flows.process import process_scene
-from flows.report import ProcessReport
+from flows.reports.scene import ProcessReport
 from scenemosaic import job, keys
 from scenemosaic.errors import ForeignObject
 from scenemosaic.mosaic import top_boxes as which
@@ -79,7 +79,7 @@ def test_a_killed_worker_costs_the_box_that_it_had_in_hand(
     assert found.totals["objects_written"] == 4 + BOXES
     folder = (tmp_path / "cluster" / keys.top_boxes_prefix(found.job_id)).parent
     assert len(list(folder.glob("top-*"))) == BOXES
-    monkeypatch.setattr("flows.top_boxes.missing_boxes", lambda spec: ())
+    monkeypatch.setattr("flows.scenes.top_boxes.missing_boxes", lambda spec: ())
     _, threads = run(scene, tmp_path / "threads")
     assert threads.totals["objects_written"] == 4
     assert mosaic_of(tmp_path / "cluster", found) == mosaic_of(tmp_path / "threads", threads)

@@ -11,9 +11,9 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import State
 
 from blocks.mosaic_recipe import RecipeFields
-from flows.engines import EngineName
+from flows.engines.engine import EngineName
 from flows.process import process_scene
-from flows.report import ProcessReport
+from flows.reports.scene import ProcessReport
 from scenemosaic import job, keys
 from tests.flows.scenes import BLOCK, WINDOW
 from tests.recovery.gate import until
@@ -77,7 +77,7 @@ def test_the_same_job_and_pixels_as_on_threads(
 def test_a_cluster_that_went_away_since_it_was_looked_for_is_named(
     scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.preparing.check_answers", lambda engine: None)
+    monkeypatch.setattr("flows.scenes.preparing.check_answers", lambda engine: None)
     with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
         state = run(scene, tmp_path / "root", "dask", "tcp://127.0.0.1:9")
     assert state.name == "StoreFault"

@@ -9,7 +9,7 @@ import pytest
 from blocks.mosaic_recipe import RecipeFields
 from flows import cli
 from flows.backfill import backfill_scenes
-from flows.scene_selection import SceneSelection
+from flows.forms.scene_selection import SceneSelection
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
 from tests.flows.serving import objects
 

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from blocks import SceneStore, TileManifest
 from blocks.mosaic_recipe import RecipeFields
 from flows.process import process_scene
-from flows.report import ProcessReport
+from flows.reports.scene import ProcessReport
 from tests import servers
 from tests.faults.proxy import Fault, Proxy
 from tests.faults.wire import Request

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from blocks.mosaic_recipe import RecipeFields
-from flows import clusters, own_cluster, scene_run
-from flows.clusters import Pool
-from flows.engines import Engine
-from flows.limits import Limits
-from flows.own_cluster import OwnCluster
+from flows.engines import clusters, own_cluster
+from flows.engines.clusters import Pool
+from flows.engines.engine import Engine
+from flows.engines.limits import Limits
+from flows.engines.own_cluster import OwnCluster
 from flows.process import process_scene
-from flows.report import ProcessReport
+from flows.reports.scene import ProcessReport
+from flows.scenes import run as scene_run
 from scenemosaic import job, keys
 from scenemosaic.errors import ForeignObject
 from scenemosaic.mosaic import top_boxes as which

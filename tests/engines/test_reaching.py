@@ -11,11 +11,11 @@ import pytest
 from blocks.mosaic_recipe import RecipeFields
 from flows import cli
 from flows.backfill import backfill_scenes
-from flows.engines import Engine, EngineName
+from flows.engines.engine import Engine, EngineName
+from flows.engines.reaching import NobodyAnswers, check_answers
+from flows.forms.scene_selection import SceneSelection
 from flows.process import process_scene
-from flows.reaching import NobodyAnswers, check_answers
 from flows.repair import repair_scene
-from flows.scene_selection import SceneSelection
 from scenemosaic import job
 from tests.flows.scenes import BLOCK, WINDOW
 from tests.flows.serving import objects
@@ -59,7 +59,7 @@ def test_a_backfill_of_many_scenes_asks_once(
         asked.append(engine)
         check_answers(engine)
 
-    monkeypatch.setattr("flows.launching.check_answers", check)
+    monkeypatch.setattr("flows.starting.launching.check_answers", check)
     scenes = [str(scene)] * 5
     assert cli.run(["backfill", *scenes, "--to", str(tmp_path / "root"), *OPTIONS]) == 2
     assert len(asked) == 1

@@ -8,8 +8,8 @@ import sys
 import threading
 
 from flows import cli
-from flows.limits import Limits
-from flows.session import Session, Silent
+from flows.engines.limits import Limits
+from flows.scenes.session import Session, Silent
 from scenemosaic import job
 from scenemosaic.job import PlanOptions
 from tests.flows.scenes import BLOCK, WINDOW
@@ -27,7 +27,7 @@ def main(root: str, spoilt: str, whole: str, ledger: str) -> None:
     code = cli.run(["process", spoilt, "--to", root, *size])
     assert code == 3, code
     # Only now: a command says first how Prefect is to be imported.
-    from flows.planned_run import process_planned
+    from flows.starting.planned_run import process_planned
     from flows.watch_ledger import watch_ledger
 
     state = watch_ledger(root, ledger=ledger, max_age="0s", return_state=True)

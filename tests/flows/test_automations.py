@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from flows.alive import LEAST_SILENCE_S
-from flows.deployment_table import TAGS
+from flows.server.alive import LEAST_SILENCE_S
+from flows.server.deployment_table import TAGS
 from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.stores import open_store
 from tests.flows.scenes import make_scene, spoil_block

@@ -9,10 +9,10 @@ from prefect.client.schemas.objects import State
 
 from blocks.mosaic_recipe import RecipeFields
 from flows.backfill import backfill_scenes
-from flows.backfill_report import BackfillReport
-from flows.backfilling import Backfill, backfill
-from flows.launch import Ended, Launch, Started, Where
-from flows.server import PrefectUnavailable
+from flows.reports.backfill import BackfillReport
+from flows.server.api import PrefectUnavailable
+from flows.starting.backfilling import Backfill, backfill
+from flows.starting.launch import Ended, Launch, Started, Where
 from scenemosaic import keys
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import TransientStoreError

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from flows.backfill_report import BackfillReport, SceneRow
+from flows.reports.backfill import BackfillReport, SceneRow
 
 CODES = {
     "Mosaicked": 0,

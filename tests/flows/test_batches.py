@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows import batches
-from flows.limits import Limits
+from flows.engines import batches
+from flows.engines.limits import Limits
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid
 from scenemosaic.keys import WINDOWS_PER_SHARD

@@ -9,11 +9,11 @@ import pytest
 from prefect.client.schemas.objects import State
 
 from flows.backfill import backfill_scenes
-from flows.fitting import check_given, kinds_of
+from flows.forms.fitting import check_given, kinds_of
+from flows.forms.scene_parameters import ANNOTATIONS
 from flows.process import process_scene
 from flows.publish import publish
 from flows.repair import repair_scene
-from flows.scene_parameters import ANNOTATIONS
 from flows.verify import verify_scene
 from scenemosaic.errors import InputError
 

@@ -1,4 +1,4 @@
-"""prefect.yaml says what flows/deployment_table.py says, lands as it is, and a worker runs it."""
+"""prefect.yaml says what the table of deployments says, lands as it is, and a worker runs it."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.deployment_table import NAME, TABLE, TAGS, Entry
+from flows.server.deployment_table import NAME, TABLE, TAGS, Entry
 from scenemosaic import keys
 from tests import servers
 from tests.flows.scenes import BLOCK, WINDOW

@@ -12,7 +12,8 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from flows import ending, stopping
+from flows.server import ending
+from flows.terminal import stopping
 from scenemosaic.machine import in_hand
 
 

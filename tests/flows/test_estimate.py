@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from flows import estimate
-from flows.limits import Limits
+from flows.engines.limits import Limits
+from flows.texts import estimate
 from scenemosaic.grids.grid import Grid
 from scenemosaic.recipes.recipe import Recipe
 

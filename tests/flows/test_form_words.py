@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from blocks.mosaic_recipe import RecipeFields
-from flows.backfill_report import SceneRow
-from flows.deployment_table import TABLE
-from flows.form_words import FIELDS, in_form_words
-from flows.serving import flow_of
-from flows.states import error_state
+from flows.reports.backfill import SceneRow
+from flows.reports.form_words import FIELDS, in_form_words
+from flows.reports.states import error_state
+from flows.server.deployment_table import TABLE
+from flows.server.serving import flow_of
 from scenemosaic.errors import InputError
 
 ROOT = Path(__file__).parents[2]

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 
 from blocks.mosaic_recipe import RecipeFields
 from flows.backfill import backfill_scenes
-from flows.deployment_table import TABLE, Entry
-from flows.form_schema import schema_of
-from flows.scene_selection import SceneSelection
-from flows.serving import flow_of
+from flows.forms.scene_selection import SceneSelection
+from flows.server.deployment_table import TABLE, Entry
+from flows.server.form_schema import schema_of
+from flows.server.serving import flow_of
 
 ENTRIES = [pytest.param(entry, id=entry.entrypoint) for entry in TABLE]
 

@@ -11,8 +11,8 @@ from prefect.client.schemas.objects import State
 
 from blocks.mosaic_recipe import RecipeFields
 from flows import ingest_events as module
-from flows.events_report import EventsReport, EventsTally
 from flows.ingest_events import ingest_events
+from flows.reports.events import EventsReport, EventsTally
 from scenemosaic import job, keys
 from scenemosaic.errors import PermanentStoreError, TransientStoreError
 from scenemosaic.queues import consuming

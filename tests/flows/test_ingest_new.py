@@ -21,8 +21,8 @@ from prefect.client.schemas.objects import State
 from blocks.mosaic_recipe import RecipeFields
 from flows import ingest_new
 from flows.ingest_new import ingest_new_scenes
-from flows.ingest_report import IngestReport
-from flows.launch import Ended, Launch, Started
+from flows.reports.ingest import IngestReport
+from flows.starting.launch import Ended, Launch, Started
 from scenemosaic import job, keys
 from scenemosaic.discovery.schedule import Schedule
 from scenemosaic.errors import Contended, InputError, PermanentStoreError

@@ -13,11 +13,12 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Scheduled
 
 from blocks.mosaic_recipe import RecipeFields
-from flows import launching, patience
-from flows.launch import Launch, Unrecordable, Where
-from flows.launching import Deployed
-from flows.scene_jobs import SceneJob, plan_found
-from flows.server import PrefectUnavailable
+from flows.server import patience
+from flows.server.api import PrefectUnavailable
+from flows.starting import launching
+from flows.starting.jobs import SceneJob, plan_found
+from flows.starting.launch import Launch, Unrecordable, Where
+from flows.starting.launching import Deployed
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
 from scenemosaic.places import place_at

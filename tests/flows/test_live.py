@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from flows import watched
-from flows.live import Both, Live
-from flows.watched import Sampler
+from flows.shown import watched
+from flows.shown.live import Both, Live
+from flows.shown.watched import Sampler
 from scenemosaic.job import WindowOutcome
 from scenemosaic.mosaic.progress import MAKING
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from flows import observed
-from flows.observed import outcome_table
-from flows.report import ProcessReport
+from flows.reports.scene import ProcessReport
+from flows.shown import observed
+from flows.shown.observed import outcome_table
 from scenemosaic import job
 from scenemosaic.errors import (
     ForeignObject,

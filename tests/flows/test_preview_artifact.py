@@ -4,7 +4,7 @@ import imagecodecs
 import numpy as np
 import pytest
 
-from flows.preview_artifact import SIDE_PX, thumbnail
+from flows.shown.preview_artifact import SIDE_PX, thumbnail
 from scenemosaic.mosaic.png import png
 
 

@@ -11,9 +11,9 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.client.schemas.objects import State
 
 from blocks.mosaic_recipe import RecipeFields
-from flows import scene_run
 from flows.process import process_scene
-from flows.report import ProcessReport
+from flows.reports.scene import ProcessReport
+from flows.scenes import run as scene_run
 from scenemosaic import job, keys
 from scenemosaic.auditing import audit
 from scenemosaic.committing.metrics import REFUSALS

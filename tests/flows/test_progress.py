@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from flows.progress import Meter, Progress, in_bytes, in_seconds
+from flows.terminal.progress import Meter, Progress, in_bytes, in_seconds
 from scenemosaic.job import WindowOutcome
 from scenemosaic.mosaic.progress import MAKING
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from flows import run_names
-from flows.scene_selection import SceneSelection
+from flows.forms import run_names
+from flows.forms.scene_selection import SceneSelection
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from prefect.utilities.schema_tools.validation import validate
 
 from flows.cli import run
-from flows.form_schema import schema_of
-from flows.places import planned
+from flows.forms.places import planned
+from flows.forms.recipe_parameters import options_of
 from flows.process import process_scene
-from flows.recipe_parameters import options_of
+from flows.server.form_schema import schema_of
 from scenemosaic.places import place_at
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import rasterio
 
-from flows.item_fields import ItemFields
-from flows.launch import Launch, Where
+from flows.forms.item_fields import ItemFields
+from flows.forms.scene_selection import SceneSelection
 from flows.process import process_scene
-from flows.scene_jobs import plan_found
-from flows.scene_selection import SceneSelection
+from flows.starting.jobs import plan_found
+from flows.starting.launch import Launch, Where
 from scenemosaic.discovery.stac import Search, search
 from scenemosaic.errors import InputError
 from scenemosaic.job import plan_at

@@ -1,7 +1,7 @@
 """Links to the runs of scenes, whatever the scenes are called."""
 
-from flows.backfill_report import SceneRow
-from flows.scene_table import run_links
+from flows.reports.backfill import SceneRow
+from flows.shown.scene_table import run_links
 
 
 def row(scene: str, run_id: str | None = "1-2") -> SceneRow:

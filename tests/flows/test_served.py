@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from flows import ending
-from flows.deployment_table import STORE, TABLE
+from flows.server import ending
+from flows.server.deployment_table import STORE, TABLE
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
 from tests.flows.serving import (

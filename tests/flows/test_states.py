@@ -3,8 +3,8 @@
 import pytest
 from prefect.client.schemas.objects import StateType
 
-from flows.report import ProcessReport
-from flows.states import final_state
+from flows.reports.scene import ProcessReport
+from flows.reports.states import final_state
 from scenemosaic import errors
 from scenemosaic.job import MosaicResult
 

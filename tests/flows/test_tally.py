@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.report import ProcessReport
-from flows.session import Silent
-from flows.tally import Tally
+from flows.reports.scene import ProcessReport
+from flows.scenes.session import Silent
+from flows.scenes.tally import Tally
 from scenemosaic.errors import IncompleteError
 from scenemosaic.gaps import GapReport
 from scenemosaic.job import WindowOutcome

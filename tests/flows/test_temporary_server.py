@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from flows import server
-from flows.server import PrefectUnavailable
+from flows.server import api as server
+from flows.server.api import PrefectUnavailable
 from tests import servers
 from tests.flows.serving import environment
 
-SCRIPT = Path(server.__file__).with_name("temporary_server.py")
+SCRIPT = Path(server.__file__).with_name("temporary.py")
 WAIT_S = 60.0
 CHILD = """
 import sys, time
-from flows import server
+from flows.server import api as server
 print(server.start_temporary(), flush=True)
 time.sleep(600)
 """
@@ -110,7 +110,8 @@ def test_a_configured_api_that_is_down_is_named_without_its_password(
 
 
 ASK = (
-    "import sys; from flows import server; print(server.configured_api(), 'prefect' in sys.modules)"
+    "import sys; from flows.server import api; "
+    "print(api.configured_api(), 'prefect' in sys.modules)"
 )
 PROFILE = """
 active = "site"

@@ -8,8 +8,8 @@ import pystac
 import pytest
 import rasterio
 
-from flows import cli_jobs
-from flows.console import Console
+from flows.terminal.console import Console
+from flows.verbs import jobs as cli_jobs
 from scenemosaic import job, keys
 from scenemosaic.errors import ForeignObject
 from scenemosaic.ledger.book import Wanted

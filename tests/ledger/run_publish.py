@@ -13,7 +13,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from flows import publication_text
+from flows.texts import publication as publication_text
 from scenemosaic import job
 from scenemosaic.job import JobSpec
 from scenemosaic.ledger.book import Wanted

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flows import cli_publish
 from flows.cli import run
+from flows.verbs import publish as cli_publish
 from scenemosaic import keys
 from scenemosaic.job import JobSpec, open_session
 from scenemosaic.ledger.book import Wanted, open_book

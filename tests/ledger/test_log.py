@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import cli_ledger
-from flows.console import Console
+from flows.terminal.console import Console
+from flows.verbs import ledger as cli_ledger
 from scenemosaic import keys
 from scenemosaic.auditing import audit
 from scenemosaic.auditing.audit import Entry

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flows.cli import cli, run
-from flows.cli_preflight import as_text
+from flows.verbs.preflight import as_text
 from scenemosaic import keys
 from scenemosaic.preflight.full import DEADLINE_S, ROUNDS
 from scenemosaic.preflight.report import Cleanup, Made, Report

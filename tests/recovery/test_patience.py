@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from flows import patience
-from flows.patience import PAUSE_S, await_server, patiently
+from flows.server import patience
+from flows.server.patience import PAUSE_S, await_server, patiently
 from tests.flows.serving import environment
 
 READER_DIES = """
@@ -92,7 +92,7 @@ def test_only_a_deployments_run_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("prepare", "env"),
     [
-        ("from flows.outliving import outlive_readers; outlive_readers()", {}),
+        ("from flows.server.outliving import outlive_readers; outlive_readers()", {}),
         ("import flows.verify", {"PREFECT__FLOW_RUN_ID": "00000000-0000-4000-8000-000000000000"}),
     ],
     ids=["within a flow", "as a deployment's flow is loaded"],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flows.observed import WRITTEN_EVENT
+from flows.shown.observed import WRITTEN_EVENT
 from tests.flows.serving import api, request, start_prefect
 from tests.recovery.conftest import Runner
 from tests.recovery.gate import Gates, until

@@ -7,8 +7,8 @@ from unittest import mock
 import pytest
 from prefect.client.schemas.objects import State
 
-from flows import repairing
 from flows.repair import repair_scene
+from flows.scenes import repairing
 from scenemosaic.errors import SourceReadError, TransientStoreError
 from scenemosaic.repair import engine, replacing
 from tests.jobs.conftest import write_scene

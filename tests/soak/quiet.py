@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from flows.alive import PENDING
+from flows.server.alive import PENDING
 from scenemosaic.places import place_at
 from scenemosaic.verification.verify import verify_job
 from tests.flows.serving import finish, start_command

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flows.cli_serve import LEASES
+from flows.verbs.serve import LEASES
 from tests import servers
 from tests.flows.serving import REPOSITORY, environment, start_prefect
 from tests.recovery.runner import Runner

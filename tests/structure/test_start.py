@@ -9,7 +9,7 @@ CLOUDS = ("prefect_aws", "prefect_azure", "prefect_gcp", "google.cloud", "azure.
 SERVER = ("prefect.server.api", "uvicorn", "alembic")
 
 
-@pytest.mark.parametrize("module", ["flows.cli", "flows.cli_process", "flows.process"])
+@pytest.mark.parametrize("module", ["flows.cli", "flows.verbs.process", "flows.process"])
 def test_a_local_run_imports_no_cloud_and_no_server(module: str) -> None:
     ask = f"import sys, {module}; print(*sys.modules)"
     answer = subprocess.run(

@@ -72,22 +72,22 @@ ALLOWED: dict[tuple[str, str, str], str] = {
         "the user's cache of file hashes: no output, and a stale entry is never used"
     ),
     ("scenemosaic.sources.pin_cache", "_write", "os.unlink"): "the cache's own scratch file",
-    ("flows.demo_scene", "_write", "open with mode 'w'"): "the demo's scene: an input, no output",
-    ("flows.demo_scene", "make_scene", ".replace()"): (
+    ("flows.verbs.demo_scene", "_write", "open with mode 'w'"): "the demo's input",
+    ("flows.verbs.demo_scene", "make_scene", ".replace()"): (
         "the demo's scene gets its name once it is whole"
     ),
-    ("flows.streams", "open_closed_streams", "os.open for writing"): "/dev/null",
-    ("flows.streams", "open_closed_streams", "open with mode 'w'"): "/dev/null, opened just before",
-    ("flows.streams", "drop", "os.open for writing"): "/dev/null",
-    ("flows.temporary_server", "_copied", "shutil.copyfile"): (
+    ("flows.terminal.streams", "open_closed_streams", "os.open for writing"): "/dev/null",
+    ("flows.terminal.streams", "open_closed_streams", "open with mode 'w'"): "/dev/null, too",
+    ("flows.terminal.streams", "drop", "os.open for writing"): "/dev/null",
+    ("flows.server.temporary", "_copied", "shutil.copyfile"): (
         "the temporary server's own home, made by this process"
     ),
-    ("flows.temporary_server", "_keep", ".replace()"): (
+    ("flows.server.temporary", "_keep", ".replace()"): (
         "the user's cache of an empty Prefect database"
     ),
-    ("flows.temporary_server", "_keep", "SQL as text: VACUUM"): "that cache's own scratch file",
-    ("flows.temporary_server", "_keep", ".unlink()"): "that cache's own scratch file",
-    ("flows.temporary_server", "_end_with_parent", "shutil.rmtree"): (
+    ("flows.server.temporary", "_keep", "SQL as text: VACUUM"): "that cache's own scratch file",
+    ("flows.server.temporary", "_keep", ".unlink()"): "that cache's own scratch file",
+    ("flows.server.temporary", "_end_with_parent", "shutil.rmtree"): (
         "the temporary server's own home, made by this process"
     ),
 }

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.explain_text import as_json, as_text
-from flows.limits import Limits
+from flows.engines.limits import Limits
+from flows.texts.explain import as_json, as_text
 from scenemosaic import job
 from scenemosaic.explain.cost import Prices
 from scenemosaic.explain.memory import box_bytes

@@ -8,14 +8,15 @@ import pytest
 from prefect.client.schemas.objects import State
 
 from blocks.mosaic_recipe import RecipeFields
-from flows import batches, top_boxes
-from flows.limits import Limits
-from flows.own_cluster import OwnCluster
+from flows.engines import batches
+from flows.engines.limits import Limits
+from flows.engines.own_cluster import OwnCluster
 from flows.process import process_scene
-from flows.report import ProcessReport
-from flows.session import Session, Silent
-from flows.stopwatch import Stopwatch
-from flows.tally import Tally
+from flows.reports.scene import ProcessReport
+from flows.scenes import top_boxes
+from flows.scenes.session import Session, Silent
+from flows.scenes.stopwatch import Stopwatch
+from flows.scenes.tally import Tally
 from scenemosaic import job, keys
 from scenemosaic.errors import PermanentStoreError
 from scenemosaic.job import JobSpec, Run

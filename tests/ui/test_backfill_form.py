@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from flows.demo_scene import make_scene
+from flows.verbs.demo_scene import make_scene
 from tests import servers
 from tests.flows.serving import flow_runs, objects, served, start_prefect
 from tests.ui.browser import Form, artifact, chromium, opened, picture

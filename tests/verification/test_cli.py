@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows import cli
-from flows.cli_verify import as_text
+from flows.verbs.verify import as_text
 from scenemosaic import job, keys
 from scenemosaic.errors import InputError
 from scenemosaic.repair import engine, restore_plan

@@ -11,7 +11,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
 from prefect.client.schemas.objects import State
 
-from flows.gap_artifact import show_gap_map
+from flows.shown.gap_artifact import show_gap_map
 from flows.verify import verify_scene
 from scenemosaic.grids.grid import window_name
 from scenemosaic.verification.report import VerifyReport

@@ -3,7 +3,7 @@
 import imagecodecs
 import numpy as np
 
-from flows import gap_map
+from flows.shown import gap_map
 from scenemosaic.grids.grid import window_name
 
 

@@ -1,0 +1,1 @@
+"""What people fill into a form: parameters, checked before anything starts."""

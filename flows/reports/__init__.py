@@ -1,0 +1,1 @@
+"""What a run came to, as values, and the final state that says so."""

@@ -1,0 +1,1 @@
+"""One scene in its run: what is missing, its batches, its count, its repair."""

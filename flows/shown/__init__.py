@@ -1,0 +1,1 @@
+"""What a run shows in Prefect: artifacts, events and progress."""

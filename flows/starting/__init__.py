@@ -1,0 +1,1 @@
+"""Scenes whose runs another run starts: found, planned, handed over, and followed."""

@@ -1,0 +1,1 @@
+"""What each command does, once its declaration (:mod:`flows.commands`) has read what was typed."""
