@@ -15,11 +15,13 @@ from tests.flows.serving import environment
 READER_DIES = """
 import sys
 from prefect.logging import get_logger
-get_logger("flow_runs").error("one")
+from prefect.logging.configuration import setup_logging
+setup_logging()  # as whatever carries out a flow run does
+get_logger("engine").error("one")
 {prepare}
 sys.stdin.read()
 for text in ("two", "three"):
-    get_logger("flow_runs").error(text)
+    get_logger("engine").error(text)
 print("went on")
 """
 
