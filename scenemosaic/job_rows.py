@@ -1,7 +1,8 @@
 """The rows of a job one after the other, however many there are, also through a busy manifest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scenemosaic.committing.commit import retrying
 from scenemosaic.errors import (
@@ -16,6 +17,8 @@ from scenemosaic.keys import MOSAIC_ROW
 from scenemosaic.manifests.port import Outline, Row
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.waiting.retry import Pacer
+
+A = TypeVar("A")
 
 
 def stream_rows(session: Session, spec: JobSpec) -> Iterator[Row]:
@@ -76,16 +79,7 @@ def readable_row(session: Session, partition: str, name: str) -> Row | BadRow | 
 def outlined_names(session: Session, spec: JobSpec) -> tuple[list[str], Outline | None]:
     """:func:`row_names`, and what the mosaic's row is about, by the same requests."""
     first, *others = session.partitions(spec)
-
-    def first_of_all() -> list[Outline]:
-        try:
-            return list(session.manifest.outlines(first))
-        except OldSchema:
-            raise
-        except MissingSchema:  # nothing was ever committed there
-            return []
-
-    outlines = retrying(first_of_all, session.policy, session.effects)
+    outlines = _asked(session, lambda: [*session.manifest.outlines(first)], list[Outline]())
     own = next((one for one in outlines if one.window == MOSAIC_ROW), None)
     names = [one.window for one in outlines]
     return names + (_names(session, others) if others else []), own
@@ -97,15 +91,21 @@ def row_names(session: Session, spec: JobSpec) -> list[str]:
 
 
 def _names(session: Session, partitions: Sequence[str]) -> list[str]:
-    def names() -> list[str]:
+    return _asked(session, lambda: list(session.manifest.windows(partitions)), [])
+
+
+def _asked(session: Session, ask: Callable[[], A], nothing: A) -> A:
+    """What ``ask`` finds, tried again; ``nothing`` where nothing was ever committed."""
+
+    def once() -> A:
         try:
-            return list(session.manifest.windows(partitions))
+            return ask()
         except OldSchema:
             raise
-        except MissingSchema:  # nothing was ever committed there
-            return []
+        except MissingSchema:
+            return nothing
 
-    return retrying(names, session.policy, session.effects)
+    return retrying(once, session.policy, session.effects)
 
 
 def rows_of(
@@ -131,15 +131,7 @@ def _name(spec: JobSpec, number: int) -> str:
 
 
 def _row(session: Session, partition: str, name: str) -> Row | None:
-    def get() -> Row | None:
-        try:
-            return session.manifest.get(partition, name)
-        except OldSchema:
-            raise
-        except MissingSchema:
-            return None
-
-    return retrying(get, session.policy, session.effects)
+    return _asked(session, lambda: session.manifest.get(partition, name), None)
 
 
 def has_rows(session: Session, partition: str) -> bool:

@@ -29,11 +29,10 @@ _PLAN_KEY = re.compile(r"jobs/([0-9a-f]{32})/plan\.json")
 LEDGER_RULE = (
     "a ledger's name is 1 to 64 of a-z, 0-9, '.', '_' and '-', and begins with a letter or digit"
 )
-_LEDGER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+LEDGER_PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
+_LEDGER = re.compile(LEDGER_PATTERN)
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_AUDIT_KEY = re.compile(
-    r"audit/(?:[0-9a-f]{32}|ledger-[a-z0-9][a-z0-9._-]{0,63})/([0-9]{8,18})\.jsonl"
-)
+_AUDIT_KEY = re.compile(rf"audit/(?:[0-9a-f]{{32}}|ledger-{LEDGER_PATTERN})/([0-9]{{8,18}})\.jsonl")
 _OWN_PROBE_KEY = re.compile(r"preflight/[0-9a-f]{32}/[a-z0-9-]+|ledger/preflight-[0-9a-f]{32}")
 _OWN_PROBE_PARTITION = re.compile(r"preflight@[0-9a-f]{32}")
 

@@ -16,7 +16,7 @@ from flows.engines.engine import EngineName
 from flows.server.recordable import LOCATION, MANIFEST
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS
 from scenemosaic.errors import InputError
-from scenemosaic.keys import LEDGER_RULE, ledger_key
+from scenemosaic.keys import LEDGER_PATTERN, LEDGER_RULE, ledger_key
 from scenemosaic.plans.plan import utc_datetime
 
 MOST_WORKERS = 256
@@ -144,7 +144,7 @@ LedgerName = Annotated[
     str,
     AfterValidator(_ledger),
     Field(
-        json_schema_extra={"pattern": r"^[a-z0-9][a-z0-9._-]{0,63}$"},
+        json_schema_extra={"pattern": f"^{LEDGER_PATTERN}$"},
         examples=["publish"],
     ),
 ]

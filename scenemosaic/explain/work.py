@@ -18,6 +18,7 @@ from scenemosaic.mosaic.at_hand import KEPT_BYTES
 from scenemosaic.mosaic.top_boxes import top_boxes
 from scenemosaic.plans.plan import Plan
 from scenemosaic.recipes.recipe import Recipe
+from scenemosaic.tiff import deflate
 from scenemosaic.tile import window_shapes
 
 WRITE_UNIT_BYTES: Final = 1024
@@ -40,7 +41,7 @@ _ROW_LOOKS: Final = 4
 _PASSES: Final = 4
 # Of rows: a run's UUID, an ETag in quotes, a version ID, a time of day, an SHA-256.
 # All that levels of one tile can choose between.
-_DEFLATERS = ("isa-l 3", "libdeflate 1", "libdeflate 12")
+_DEFLATERS = (deflate.ISAL.name, *(deflate.libdeflate(level).name for level in (1, 12)))
 _RUN, _ETAG, _VERSION, _TIME, _SHA256 = 36, 34, 32, 20, 64
 
 
