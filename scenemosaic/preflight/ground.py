@@ -82,7 +82,7 @@ class Ground:
             lambda racer: self._attempt(f"{number:04d}-{racer:04d}", write), threads
         )
         self._count(by, attempts)
-        return judge(attempts, stored())
+        return judge(attempts, stored)
 
     def _attempt(self, mark: str, write: Write) -> Attempt:
         """A lost reply stays unknown, a 409 is sent again."""

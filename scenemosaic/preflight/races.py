@@ -30,17 +30,19 @@ class Judgement:
     conclusive: bool = True
 
 
-def judge(attempts: Sequence[Attempt], stored: str | None) -> Judgement:
+def judge(attempts: Sequence[Attempt], read: Callable[[], str | None]) -> Judgement:
     """One round: exactly one writer may have won, and the stored mark must be that one's.
 
-    ``stored`` is None where nothing stands there, may be what stood there before, and
-    is empty where it is nothing that anybody sent whole.
+    ``read()`` gives the mark that is stored: None where nothing stands there, perhaps what
+    stood there before, and empty where it is nothing that anybody sent whole. Two winners
+    prove enough without it: a store that mixes two writes may be unable to serve either.
     """
-    if stored == "":
-        return Judgement("what is stored is nothing that one writer sent")
     winners = [attempt.mark for attempt in attempts if attempt.answer is Answer.WRITTEN]
     if len(winners) > 1:
         return Judgement(f"{len(winners)} of {len(attempts)} writers were told that they had won")
+    stored = read()
+    if stored == "":
+        return Judgement("what is stored is nothing that one writer sent")
     if winners:
         same = stored == winners[0]
         return Judgement("" if same else "what is stored is not what the winner sent")

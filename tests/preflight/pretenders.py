@@ -33,6 +33,17 @@ class IgnoresAll(IgnoresConditions, Probed):
     """Every write overwrites."""
 
 
+class MixesWrites(IgnoresAll):
+    """Of writes that overtake each other it keeps one's data and another's checksum."""
+
+    def get(
+        self, key: str, offset: int = 0, size_bytes: int | None = None, etag: str | None = None
+    ) -> bytes:
+        if "-race-" in key:
+            raise PermanentStoreError(f"{key}: the data have another checksum")
+        return super().get(key, offset, size_bytes, etag)
+
+
 class IgnoresSome(Probed):
     """Overwrites where :meth:`ignores` says so."""
 

@@ -23,6 +23,7 @@ COMPLETIONS = {"complete", "complete-match", "complete-race"}
 RACES = {"create-race", "match-race", "complete-race"}
 CAUGHT: list[tuple[type[pretenders.Probed], set[str]]] = [
     (pretenders.IgnoresAll, STORE),
+    (pretenders.MixesWrites, STORE),
     (pretenders.IgnoresCreates, {"create", "create-race"}),
     (pretenders.IgnoresMatches, MATCHES),
     (pretenders.IgnoresCompletions, COMPLETIONS),
