@@ -41,7 +41,7 @@ _ROW_LOOKS: Final = 4
 _PASSES: Final = 4
 # Of rows: a run's UUID, an ETag in quotes, a version ID, a time of day, an SHA-256.
 # All that levels of one tile can choose between.
-_DEFLATERS = (deflate.ISAL.name, *(deflate.libdeflate(level).name for level in (1, 12)))
+_DEFLATERS = (*(one.name for one in deflate.CHEAP), deflate.libdeflate(12).name)
 _RUN, _ETAG, _VERSION, _TIME, _SHA256 = 36, 34, 32, 20, 64
 
 

@@ -1,14 +1,14 @@
 """DEFLATE blocks by the cheapest way that makes few enough bytes, as a sample of the pixels says.
 
-ISA-L at its level 3 takes about a quarter of the CPU of libdeflate at level 6, libdeflate at
-level 1 half of it. On noisy imagery neither makes more bytes, and level 1 often fewer: a
+ISA-L at its level 1 takes about a fifth of the CPU of libdeflate at level 6, at its level 3 a
+third, libdeflate at level 1 half of it. On noisy imagery none makes more bytes, and often fewer: a
 match found in noise takes more room than the bytes that it stands for. On smooth data they make
 up to 60 % more. So a sample of a tile's blocks is compressed in each way, and what it says
 holds for all of them. Any reader of DEFLATE reads all of them, and all may stand in one mosaic.
 
 With a level there are at most as many bytes as libdeflate makes at it. Without one, effort
-``balanced`` allows 2 % more than its level 6; ``fast`` is ISA-L throughout, ``small`` whatever
-makes the fewest bytes, libdeflate at its level 9 among them.
+``balanced`` allows 2 % more than its level 6; ``fast`` is ISA-L at level 1 throughout, ``small``
+whatever makes the fewest bytes, libdeflate at its level 9 among them.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,6 @@ from isal import isal_zlib
 
 LIBDEFLATE_LEVEL: Final = 6
 SMALL_LEVEL: Final = 9
-ISAL_LEVEL: Final = 3
 # The share of bytes, to libdeflate's, that is few enough: a little more is worth a quarter of
 # the CPU; where a level is asked for it is a little less, since the sample is not all.
 _WORTH: Final = 1.02
@@ -50,35 +49,37 @@ def libdeflate(level: int) -> Compressor:
     return Compressor(f"libdeflate {level}", lambda block: imagecodecs.deflate_encode(block, level))
 
 
-ISAL: Final = Compressor(f"isa-l {ISAL_LEVEL}", lambda block: isal_zlib.compress(block, ISAL_LEVEL))
+def isal(level: int) -> Compressor:
+    """Blocks by ISA-L at ``level`` (0 to 3)."""
+    return Compressor(f"isa-l {level}", lambda block: isal_zlib.compress(block, level))
+
+
+FASTEST: Final = isal(1)
+# The cheapest first. ISA-L's level 2 takes hardly less than its level 3.
+CHEAP: Final = (FASTEST, isal(3), libdeflate(1))
 
 
 def chosen(sample: Sample, level: int | None = None, effort: str = "balanced") -> Compressor:
     """The compressor for pixels like ``sample``; nothing else decides."""
     if effort == "fast":
-        return ISAL
+        return FASTEST
     if effort == "small":
         return _smallest(sample())
     rows, wanted = sample(), libdeflate(LIBDEFLATE_LEVEL if level is None else level)
     most_bytes = len(wanted(rows)) * (_WORTH if level is None else _SURE)
-    return next((one for one in _cheaper(level) if len(one(rows)) <= most_bytes), wanted)
+    return next((one for one in CHEAP if len(one(rows)) <= most_bytes), wanted)
 
 
 def _smallest(rows: Any) -> Compressor:
     """What makes the fewest bytes of ``rows``; of equals the cheapest."""
-    return min((*_cheaper(SMALL_LEVEL), libdeflate(SMALL_LEVEL)), key=lambda one: len(one(rows)))
-
-
-def _cheaper(level: int | None) -> tuple[Compressor, ...]:
-    """What takes less CPU than libdeflate at a level, the cheapest first."""
-    return (ISAL,) if level == 1 else (ISAL, libdeflate(1))
+    return min((*CHEAP, libdeflate(SMALL_LEVEL)), key=lambda one: len(one(rows)))
 
 
 def unless_asked(sample: Sample, level: int | None, effort: str) -> Compressor:
-    """ISA-L, or libdeflate at the level: for what is too little of a file to be worth a look."""
+    """The fastest, or libdeflate at the level: for what is too little to be worth a look."""
     if effort != "balanced":
         return chosen(sample, level, effort)
-    return ISAL if level is None else libdeflate(level)
+    return FASTEST if level is None else libdeflate(level)
 
 
 class FirstChoice:
