@@ -2,7 +2,7 @@
 
 from scenemosaic import keys
 from scenemosaic.committing.commit import retrying
-from scenemosaic.errors import PlanLost
+from scenemosaic.errors import IncompleteError, PlanLost
 from scenemosaic.job_rows import has_rows
 from scenemosaic.next_step import command
 from scenemosaic.places import Place
@@ -20,14 +20,16 @@ def read_plan(place: Place, job_id: str) -> Plan:
     session = open_place(place)
     key = keys.plan_key(keys.check_job_id(job_id))
     uri = session.store.object_uri(key)
-    info = retrying(lambda: session.store.head(key), session.policy, session.effects)
-    if info is None:
+    try:
+        data = retrying(
+            lambda: session.store.get(key, 0, MAX_PLAN_BYTES + 1), session.policy, session.effects
+        )
+    except IncompleteError as absent:
         if not _is_left(session, job_id):
-            raise no_such_job(place.store, job_id, f"{key} is not there")
-        raise _lost(f"{uri} is gone", job_id, place)
-    if info.size_bytes > MAX_PLAN_BYTES:
-        raise _lost(f"{uri} is too large for a plan: {info.size_bytes} bytes", job_id, place)
-    data = retrying(lambda: session.store.get(key), session.policy, session.effects)
+            raise no_such_job(place.store, job_id, f"{key} is not there") from absent
+        raise _lost(f"{uri} is gone", job_id, place) from absent
+    if len(data) > MAX_PLAN_BYTES:
+        raise _lost(f"{uri} is too large for a plan: {MAX_PLAN_BYTES} bytes at most", job_id, place)
     if (found := job_id_of(data)) != job_id:
         raise _lost(f"{uri} is damaged: it hashes to {found}", job_id, place)
     return load_plan(data, job_id)

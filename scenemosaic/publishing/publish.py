@@ -102,7 +102,7 @@ def _turn(
     def look() -> MosaicResult | None:
         nonlocal looks
         looks += 1
-        item = read_item(session, spec)
+        item = aim.item if looks == 1 else read_item(session, spec)
         if item is None or not aim.is_of(item) or item.revision < max(least, aim.revision):
             return None
         if not aim.is_sound and aim.item is not None and aim.item.data == item.data:

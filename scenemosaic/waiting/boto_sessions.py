@@ -19,7 +19,8 @@ def boto_session(access: Access = ENVIRONMENT) -> boto3.session.Session:
 
 
 def _of_the_environment(region: str | None) -> boto3.session.Session:
-    known, loader = botocore.session.get_session(), _loader()
+    known = botocore.session.get_session()
+    loader = _loader(known.get_config_variable("data_path"))
     # A session's own would read a megabyte of JSON again: 50 ms of CPU for each client of S3.
     known.register_component("data_loader", loader)
     made = boto3.session.Session(botocore_session=known, region_name=region)
@@ -29,5 +30,5 @@ def _of_the_environment(region: str | None) -> boto3.session.Session:
 
 
 @lru_cache(maxsize=1)
-def _loader() -> Loader:
-    return create_loader(botocore.session.get_session().get_config_variable("data_path"))
+def _loader(data_path: str | None) -> Loader:
+    return create_loader(data_path)

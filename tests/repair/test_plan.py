@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import rasterio
 
-from scenemosaic import job, keys
+from scenemosaic import job, keys, stored_plan
 from scenemosaic.auditing import audit
-from scenemosaic.errors import InputError, KeyHasHistory, SourceChanged, Superseded
+from scenemosaic.errors import InputError, KeyHasHistory, PlanLost, SourceChanged, Superseded
 from scenemosaic.grids.grid import Grid
 from scenemosaic.planning import PlanOptions
 from scenemosaic.plans.pin import Pin
@@ -72,6 +72,17 @@ def local_job(local_place: MakePlace, small_scene: Path, tmp_path: Path) -> Made
     scene = tmp_path / "scene.tif"
     shutil.copy(small_scene, scene)
     return make(local_place(), scene)
+
+
+def test_one_that_is_too_large_is_lost_too(
+    local_job: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = local_job.read(keys.plan_key(local_job.job_id))
+    monkeypatch.setattr(stored_plan, "MAX_PLAN_BYTES", len(before) - 1)
+    with pytest.raises(PlanLost, match=f"too large for a plan: {len(before) - 1} bytes at most"):
+        stored_plan.read_plan(local_job.spec.place, local_job.job_id)
+    monkeypatch.setattr(stored_plan, "MAX_PLAN_BYTES", len(before))
+    assert stored_plan.read_plan(local_job.spec.place, local_job.job_id) == local_job.spec.plan
 
 
 def test_the_command_puts_it_back_and_repairs_the_rest(local_job: Made) -> None:
