@@ -30,19 +30,19 @@ def spec(local_place: MakePlace, scene: Path) -> job.JobSpec:
 def works(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The runs that do the work, in order."""
     worked: list[str] = []
-    real: Callable[..., job.MosaicResult] = publish._publish
+    real: Callable[..., object] = publish.place_mosaic
 
-    def work(session: object, spec: object, run: job.Run, *more: object) -> job.MosaicResult:
+    def work(session: object, spec: object, run: job.Run, *more: object) -> object:
         worked.append(run.run_id)
         return real(session, spec, run, *more)
 
-    monkeypatch.setattr(publish, "_publish", work)
+    monkeypatch.setattr(publish, "place_mosaic", work)
     return worked
 
 
 def claim_state(spec: job.JobSpec) -> State | None:
     session = open_session(spec)
-    claim = session.claims().look(publish._claim_name(session, spec))
+    claim = session.claims().look(publish.claim_name(session, spec))
     return claim.state if claim else None
 
 
