@@ -43,15 +43,20 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Straight:
-    """A cell whose columns and rows are those of the source, each by a factor."""
+    """A cell whose columns and rows are those of the source, each by a factor.
+
+    ``x`` and ``y`` are the source's axes; where ``turned``, its columns lie along the cell's rows.
+    """
 
     x: Line
     y: Line
+    turned: bool
 
     def sees(self, cell: Box, source: Grid) -> npt.NDArray[np.bool_]:
         """Which of the cell's pixels (height, width) do more than touch the source."""
-        rows = self.y.sees(cell.height, source.height)
-        return np.asarray(rows[:, None] & self.x.sees(cell.width, source.width))
+        along_x, along_y = (cell.height, cell.width) if self.turned else (cell.width, cell.height)
+        x, y = self.x.sees(along_x, source.width), self.y.sees(along_y, source.height)
+        return np.asarray(x[:, None] & y if self.turned else y[:, None] & x)
 
     def transforms(self, box: Box) -> tuple[Affine6, Affine6] | None:
         """Those of the source's ``box`` and of the cell in a plane of the source's pixels.
@@ -63,6 +68,8 @@ class Straight:
             return None
         source = 1.0, 0.0, 1.0, 0.0, -1.0, -1.0
         x, y = self.x.start - box.x0 + 1, box.y0 - self.y.start - 1
+        if self.turned:
+            return source, (0.0, self.x.step, x, -self.y.step, 0.0, y)
         return source, (self.x.step, 0.0, x, 0.0, -self.y.step, y)
 
 
@@ -71,8 +78,12 @@ def straight(cell: Box, cols: Floats, rows: Floats, there: Points) -> Straight |
 
     ``there`` are the pixel coordinates in the source of the points ``cols``, ``rows``.
     """
-    x, y = _line(cols - cell.x0, there[0]), _line(rows - cell.y0, there[1])
-    return None if x is None or y is None else Straight(x, y)
+    cols, rows = cols - cell.x0, rows - cell.y0
+    for turned, (along_x, along_y) in ((False, (cols, rows)), (True, (rows, cols))):
+        x, y = _line(along_x, there[0]), _line(along_y, there[1])
+        if x is not None and y is not None:
+            return Straight(x, y, turned)
+    return None
 
 
 def _line(along: Floats, values: Floats) -> Line | None:

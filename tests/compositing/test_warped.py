@@ -178,17 +178,18 @@ def test_classes_are_counted_in_the_pixels_that_they_fill(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kernel", ["average", "mode", "rms"])
 @pytest.mark.parametrize("size", [5.0, 10.0, 30.0, 7.0])
-def test_a_source_ends_where_its_pixels_end(tmp_path: Path, kernel: str, size: float) -> None:
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_source_ends_where_its_pixels_end(
+    tmp_path: Path, kernel: str, size: float, turned: bool
+) -> None:
     """Neither its first row nor its first column is seen again beside it."""
     side = int(210 / size)
     pixels = np.full((1, side, side), 7, "uint8")
-    top = (ORIGIN[0] + 210, ORIGIN[1] - 210)
-    south_up = write_raster(
-        tmp_path / "a.tif", pixels, nodata=0,
-        transform=Affine(size, 0, top[0], 0, size, top[1] - 210),
-    )  # fmt: skip
+    x, y = ORIGIN[0] + 210, ORIGIN[1] - 420
+    place = Affine(0, size, x, size, 0, y) if turned else Affine(size, 0, x, 0, size, y)
+    source = write_raster(tmp_path / "a.tif", pixels, nodata=0, transform=place)
     bounds = (ORIGIN[0], ORIGIN[1] - 630, ORIGIN[0] + 630, ORIGIN[1])
-    made = mosaic([south_up], resolution=(10.0,), bounds=bounds, warp_resampling=kernel).pixels()[0]
+    made = mosaic([source], resolution=(10.0,), bounds=bounds, warp_resampling=kernel).pixels()[0]
     expected = np.zeros((63, 63), "uint8")
     expected[21:42, 21:42] = 7
     assert np.array_equal(made, expected)
