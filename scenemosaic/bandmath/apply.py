@@ -79,15 +79,21 @@ class _Strip:
             values = self._doubles(band)
             return self._settled(values, self._known(band) & np.isfinite(values))
         if target.dtype == values.dtype and same_nodata(target.nodata, self._source.nodata):
-            return values
+            return self._declared(values) if self._leaves_alpha_out() else values
         if self._source.nodata is None and target.dtype == values.dtype:
             return self._declared(values)
         # Floats hold what is no number; integers do not.
         kept = self._known(band) if is_integer(target.dtype) else self._given(band)
         return self._settled(values, kept)
 
+    def _leaves_alpha_out(self) -> bool:
+        """Whether nodata alone can say what the source's alpha band says, which is not taken."""
+        alpha = self._source.alpha
+        left_out = alpha is not None and alpha not in self._computed.bands
+        return left_out and self._target.nodata is not None
+
     def _declared(self, values: Pixels) -> Pixels:
-        """The source does not say its nodata, and the user does: pixels of that value mean it."""
+        """Pixels of nodata's value mean it, whoever says so, and what is hidden becomes it."""
         return np.where(self._shown, values, values.dtype.type(self._target.nodata))
 
     def _given(self, band: int) -> Where:

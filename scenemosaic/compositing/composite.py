@@ -178,8 +178,9 @@ def _keep_apart(pixels: Pixels, known: Valid, recipe: Recipe) -> None:
     if nodata is None or not hit.any():
         return
     if not is_integer(recipe.dtype):
-        there = np.dtype(pixels.real.dtype).type(nodata)
-        pixels[hit] = np.nextafter(there, there.dtype.type(np.inf))
+        there = pixels.real.dtype.type(nodata)
+        last = there >= np.finfo(there.dtype).max  # beyond it is no finite number
+        pixels[hit] = np.nextafter(there, there.dtype.type(-np.inf if last else np.inf))
         return
     most = np.iinfo(pixels.dtype).max if recipe.nbits is None else 2**recipe.nbits - 1
     pixels[hit] = nodata + 1 if nodata < most else nodata - 1

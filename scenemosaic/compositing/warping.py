@@ -24,9 +24,10 @@ from rasterio.vrt import WarpedVRT
 
 from scenemosaic.compositing.boxes import Box, quarters
 from scenemosaic.compositing.points import Floats, crs_of, project, shifted, to_crs, to_pixels
+from scenemosaic.compositing.snapping import AREAS, Straight, straight
 from scenemosaic.dtypes import integer_range, is_complex, is_integer
 from scenemosaic.errors import InputError, SourceReadError
-from scenemosaic.grids.grid import Grid
+from scenemosaic.grids.grid import Affine6, Grid
 
 Pixels = npt.NDArray[Any]
 Valid = npt.NDArray[np.bool_]
@@ -95,9 +96,7 @@ def warp_cell(warp: Warp, cell: Box, read: ReadPart) -> tuple[Pixels, Valid] | N
 
 def source_box(warp: Warp, cell: Box) -> Box | None:
     """What has to be read of the source for a cell of the grid; None for nothing."""
-    steps = np.linspace(0.0, 1.0, _STEPS + 1)
-    cols, rows = np.meshgrid(cell.x0 + steps * cell.width, cell.y0 + steps * cell.height)
-    found = _in_source(warp.source, warp.target, cols.ravel(), rows.ravel())
+    found = _in_source(warp.source, warp.target, *_points(cell))
     xs, ys = (axis[~np.isnan(axis)] for axis in found)
     if not len(xs):
         return None
@@ -105,6 +104,12 @@ def source_box(warp: Warp, cell: Box) -> Box | None:
     x0, x1 = _widened(xs, warp.margin_px())
     y0, y1 = _widened(ys, warp.margin_px())
     return Box(y0, x0, y1, x1).meets(image)
+
+
+def _points(cell: Box) -> tuple[Floats, Floats]:
+    steps = np.linspace(0.0, 1.0, _STEPS + 1)
+    cols, rows = np.meshgrid(cell.x0 + steps * cell.width, cell.y0 + steps * cell.height)
+    return cols.ravel(), rows.ravel()
 
 
 def _widened(values: Floats, margin: int) -> tuple[int, int]:
@@ -166,9 +171,10 @@ def _warped(
     warp: Warp, cell: Box, box: Box, pixels: Pixels, valid: Valid
 ) -> tuple[Pixels, Valid] | None:
     work = _as_floats(pixels, valid)
-    tie = _TIE_PX if warp.kernel == "nearest" else 0.0
-    grid = shifted(warp.source.transform, box.x0 - tie, box.y0 - tie)
-    made = _by_gdal(warp, cell, work, grid)
+    lies = _lies(warp, cell) if warp.kernel in AREAS else None
+    made = _by_gdal(warp, *_grids(warp, cell, box, lies), work)
+    if lies is not None:
+        made[:, ~lies.sees(cell, warp.source)] = math.nan
     known = ~np.isnan(made)
     if is_complex(str(pixels.dtype)):
         known = known[0::2] & known[1::2]
@@ -176,6 +182,27 @@ def _warped(
     if not known.any():
         return None
     return _as_type(made, known, pixels.dtype), known
+
+
+def _lies(warp: Warp, cell: Box) -> Straight | None:
+    points = _points(cell)
+    return straight(cell, *points, _in_source(warp.source, warp.target, *points))
+
+
+def _grids(warp: Warp, cell: Box, box: Box, lies: Straight | None) -> tuple[Grid, Grid]:
+    """The source's box and the cell, as GDAL is told of them."""
+    target_wkt = warp.target.crs_wkt
+    plane = None if lies is None else lies.transforms(box)
+    if plane is not None:
+        return _grid(target_wkt, plane[0], box), _grid(target_wkt, plane[1], cell)
+    tie = _TIE_PX if warp.kernel == "nearest" else 0.0
+    source = shifted(warp.source.transform, box.x0 - tie, box.y0 - tie)
+    target = shifted(warp.target.transform, cell.x0, cell.y0)
+    return _grid(warp.source.crs_wkt, source, box), _grid(target_wkt, target, cell)
+
+
+def _grid(crs_wkt: str, transform: Affine6, box: Box) -> Grid:
+    return Grid(crs_wkt, transform, box.width, box.height)
 
 
 def _as_floats(pixels: Pixels, valid: Valid) -> Pixels:
@@ -197,23 +224,23 @@ def _as_type(made: Pixels, known: Valid, dtype: np.dtype[Any]) -> Pixels:
     return np.where(known, np.clip(np.floor(made + 0.5), low, high), 0).astype(dtype)
 
 
-def _by_gdal(warp: Warp, cell: Box, work: Pixels, transform: Any) -> Pixels:
+def _by_gdal(warp: Warp, source: Grid, target: Grid, work: Pixels) -> Pixels:
     bands, height, width = work.shape
     profile = {"driver": "GTiff", "count": bands, "height": height, "width": width}
-    source_crs, nodata = crs_of(warp.source.crs_wkt), math.nan
+    source_crs, nodata = crs_of(source.crs_wkt), math.nan
     profile |= {"dtype": str(work.dtype), "crs": source_crs, "nodata": nodata}
     with rasterio.Env(DummySession(), GDAL_PAM_ENABLED="NO"), MemoryFile() as memory:
-        with memory.open(**profile, transform=Affine(*transform)) as dataset:
+        with memory.open(**profile, transform=Affine(*source.transform)) as dataset:
             dataset.write(work)
         with (
             memory.open() as dataset,
             WarpedVRT(
                 dataset,
                 src_crs=source_crs,
-                crs=crs_of(warp.target.crs_wkt),
-                transform=Affine(*shifted(warp.target.transform, cell.x0, cell.y0)),
-                width=cell.width,
-                height=cell.height,
+                crs=crs_of(target.crs_wkt),
+                transform=Affine(*target.transform),
+                width=target.width,
+                height=target.height,
                 resampling=Resampling[warp.kernel],
                 tolerance=_TOLERANCE_PX,
                 src_nodata=nodata,

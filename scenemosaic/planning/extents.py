@@ -41,8 +41,9 @@ def extent_around(lattice: Lattice, sources: Sequence[Named], notes: list[str]) 
     """
     known = [named(source.name, partial(_extent, lattice, source.image.grid)) for source in sources]
     turn = turn_of(lattice.crs_wkt)
-    if turn is not None:
-        known = _unwrapped(known, turn / lattice.transform[0], notes)
+    a, b, _c, d, _e, _f = lattice.transform
+    if turn is not None and not (b or d):  # sources lie on a turned lattice as they stand
+        known = _unwrapped(known, turn / a, notes)
     y0, y1 = min(one[1] for one in known), max(one[3] for one in known)
     return min(one[0] for one in known), y0, max(one[2] for one in known), y1
 

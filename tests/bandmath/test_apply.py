@@ -220,8 +220,9 @@ def test_masked_and_transparent_pixels_have_no_value() -> None:
     clear = program(expressed("b1 + b2"), Target("int16", -1), alpha=3)
     assert clear.read() == (1, 2, 3)
     assert made(clear, pixels).ravel().tolist() == [-1, 7, 6]
-    alone = program(Computed(bands=(2,)), Target("uint8", 255), alpha=3)
-    assert made(alone, pixels).ravel().tolist() == [255, 5, 6]
+    for own in (None, 255):  # also where the source has the same nodata
+        alone = program(Computed(bands=(2,)), Target("uint8", 255), own, alpha=3)
+        assert made(alone, pixels).ravel().tolist() == [255, 5, 6]
     kept = program(Computed(bands=(2, 3)), Target("uint8", None), alpha=3)
     np.testing.assert_array_equal(made(kept, pixels), pixels[1:])
 

@@ -174,6 +174,21 @@ def test_the_mosaic_says_what_all_say(tmp_path: Path) -> None:
     assert any("ORBIT" in note and "descriptions" in note for note in made.notes)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int16"])
+@pytest.mark.parametrize("end", ["min", "max"])
+def test_the_neighbour_of_a_types_last_value_is_one(tmp_path: Path, dtype: str, end: str) -> None:
+    """A sensor's fill value is often the type's last, and another source has it as a value."""
+    limits = np.finfo(dtype) if dtype.startswith("float") else np.iinfo(dtype)
+    last = getattr(limits, end)
+    one = make(tmp_path / "a.tif", np.full((1, 8, 8), 1, dtype), nodata=last)
+    other = make(tmp_path / "b.tif", np.full((1, 8, 8), last, dtype), (0, 8), nodata=7)
+    made = mosaic([one, other])
+    assert made.plan.recipe.nodata == last
+    value = float(made.pixels()[0, 0, 8])
+    assert value != last
+    assert value == pytest.approx(float(last), abs=1, rel=1e-6)
+
+
 def test_types_brought_to_one_keep_each_sources_nodata(tmp_path: Path) -> None:
     one, two = np.full((1, 4, 4), 10, "uint8"), np.full((1, 4, 4), 300, "uint16")
     one[0, :2], two[0, 0], two[0, 1] = 0, 65535, 0

@@ -92,6 +92,24 @@ def test_south_up_and_rotated_lattices(tmp_path: Path) -> None:
     assert made.pixels(16).any()
 
 
+@pytest.mark.parametrize(
+    "turned", [Affine(0, -0.1, 10, 0.1, 0, 45), Affine(0.1, 0.05, 10, 0, -0.1, 45)]
+)
+def test_a_turned_lattice_of_degrees(tmp_path: Path, turned: Affine) -> None:
+    """Also one whose columns run north: its pixels have no width in degrees east."""
+    pixels = waves(20, 30).astype("uint16")
+    halves = [
+        write_raster(
+            tmp_path / f"{x}.tif",
+            pixels[:, :, x : x + 15],
+            crs="EPSG:4326",
+            transform=turned * Affine.translation(x, 0),
+        )
+        for x in (0, 15)
+    ]
+    assert np.array_equal(mosaic(halves).pixels(16), pixels)
+
+
 def degrees(path: Path, west: float, pixels: Any) -> str:
     """A source of a tenth of a degree a pixel, from 10 degrees north downwards."""
     lattice = Affine(0.1, 0, west, 0, -0.1, 10)

@@ -18,7 +18,8 @@ from rasterio.warp import transform
 from scenemosaic.compositing.composite import composite
 from scenemosaic.compositing.warping import warp_of
 from scenemosaic.grids.grid import Window
-from tests.compositing.scenes import Mosaic, make, mosaic, waves
+from tests.compositing.scenes import ORIGIN, Mosaic, make, mosaic, waves
+from tests.plan.rasters import write_raster
 
 KERNELS = ("nearest", "bilinear", "cubic")
 Pixels = npt.NDArray[Any]
@@ -156,3 +157,54 @@ def test_rounding_errors_do_not_choose_the_nearest(tmp_path: Path) -> None:
     bounds = (origin[0], origin[1] - 40 * size, origin[0] + 1500 * size, origin[1])
     made = mosaic([source], resolution=(2 * size,), bounds=bounds, warp_resampling="nearest")
     assert np.array_equal(made.pixels(304)[0, :20, :750], numbers[0, 1::2, 1::2])
+
+
+def test_classes_are_counted_in_the_pixels_that_they_fill(tmp_path: Path) -> None:
+    """Half a minute is no float: the mosaic's edges lie a billionth of a pixel off the source's."""
+    size = 0.0083333333333
+    pixels = np.random.default_rng(0).integers(1, 6, (1, 200, 200)).astype("uint8")
+    pixels[0][np.kron(np.random.default_rng(1).random((100, 100)) < 0.3, np.ones((2, 2))) > 0] = 0
+    source = make(tmp_path / "a.tif", pixels, (0, 0), size, (3.0, 45.0), nodata=0, crs="EPSG:4326")
+    fours = pixels[0].reshape(100, 2, 100, 2).transpose(0, 2, 1, 3).reshape(100, 100, 4)
+    votes = np.stack([(fours == value).sum(axis=2) for value in range(6)])
+    votes[0] = 0
+    empty = (fours == 0).all(axis=2)
+    for kernel in ("mode", "average", "rms"):
+        made = mosaic([source], resolution=(2 * size,), warp_resampling=kernel).pixels(48)[0]
+        assert np.array_equal(made == 0, empty)
+        if kernel == "mode":
+            assert np.array_equal(np.take_along_axis(votes, made[None], 0)[0], votes.max(axis=0))
+
+
+@pytest.mark.parametrize("kernel", ["average", "mode", "rms"])
+@pytest.mark.parametrize("size", [5.0, 10.0, 30.0, 7.0])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_source_ends_where_its_pixels_end(
+    tmp_path: Path, kernel: str, size: float, turned: bool
+) -> None:
+    """Neither its first row nor its first column is seen again beside it."""
+    side = int(210 / size)
+    pixels = np.full((1, side, side), 7, "uint8")
+    x, y = ORIGIN[0] + 210, ORIGIN[1] - 420
+    place = Affine(0, size, x, size, 0, y) if turned else Affine(size, 0, x, 0, size, y)
+    source = write_raster(tmp_path / "a.tif", pixels, nodata=0, transform=place)
+    bounds = (ORIGIN[0], ORIGIN[1] - 630, ORIGIN[0] + 630, ORIGIN[1])
+    made = mosaic([source], resolution=(10.0,), bounds=bounds, warp_resampling=kernel).pixels()[0]
+    expected = np.zeros((63, 63), "uint8")
+    expected[21:42, 21:42] = 7
+    assert np.array_equal(made, expected)
+
+
+@pytest.mark.parametrize("kernel", ["average", "rms"])
+def test_two_scenes_side_by_side_meet_in_no_pixel(tmp_path: Path, kernel: str) -> None:
+    """Nor where the one's datum is the other's, to a billionth of a metre."""
+    whole = waves(20, 40).astype("uint16")
+    west = make(tmp_path / "west.tif", whole[:, :, :20], nodata=0)
+    east = make(tmp_path / "east.tif", whole[:, :, 20:], (0, 20), nodata=0, crs="EPSG:25831")
+    bounds = (ORIGIN[0], ORIGIN[1] - 200, ORIGIN[0] + 400, ORIGIN[1])
+    fours = whole[0].reshape(10, 2, 20, 2).astype("float64")
+    expected = np.sqrt((fours**2).mean(axis=(1, 3))) if kernel == "rms" else fours.mean(axis=(1, 3))
+    for method in ("first", "last", "max"):
+        grid: dict[str, Any] = {"crs": "EPSG:32631", "resolution": (20.0,), "bounds": bounds}
+        made = mosaic([west, east], warp_resampling=kernel, method=method, **grid).pixels()[0]
+        assert np.array_equal(made, np.floor(expected + 0.5))
