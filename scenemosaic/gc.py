@@ -33,11 +33,15 @@ class Found:
 def abandoned(
     store: Store, older_than_s: float, policy: RetryPolicy, effects: Effects
 ) -> list[Found] | None:
-    """What was begun longer ago than the age, by the store's clock; None where nothing stays."""
+    """What runs of this root began longer ago than the age, by the store's clock.
+
+    None where nothing stays.
+    """
     if not isinstance(store, Collects):
         return None
     every = retrying(lambda: list(store.unfinished()), policy, effects)
-    return [Found(upload) for upload in every if upload.age_s >= older_than_s]
+    ours = (upload for upload in every if keys.is_of_a_large_write(upload.key))
+    return [Found(upload) for upload in ours if upload.age_s >= older_than_s]
 
 
 def end_all(

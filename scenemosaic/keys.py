@@ -31,6 +31,10 @@ LEDGER_RULE = (
 )
 LEDGER_PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
 _LEDGER = re.compile(LEDGER_PATTERN)
+# Hidden files of a local root are its own, whatever they are to become.
+_LARGE_WRITE = re.compile(
+    r"(?:mosaics|stages|tiles|preflight)/[0-9a-f]{32}/.+|\.scenemosaic/tmp/.+"
+)
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AUDIT_KEY = re.compile(rf"audit/(?:[0-9a-f]{{32}}|ledger-{LEDGER_PATTERN})/([0-9]{{8,18}})\.jsonl")
 _OWN_PROBE_KEY = re.compile(r"preflight/[0-9a-f]{32}/[a-z0-9-]+|ledger/preflight-[0-9a-f]{32}")
@@ -200,6 +204,14 @@ def job_of(key: str) -> str | None:
     first, _, rest = key.partition("/")
     job_id = rest.partition("/")[0]
     return job_id if first in ("mosaics", "stages") and _JOB_ID.fullmatch(job_id) else None
+
+
+def is_of_a_large_write(key: str) -> bool:
+    """Whether what is being written to the key may be a run's of this very root.
+
+    Others write below a root, too: those of a root within it, and other programs.
+    """
+    return _LARGE_WRITE.fullmatch(key) is not None
 
 
 def probe_prefix(token: str) -> str:

@@ -92,13 +92,24 @@ def test_what_is_young_is_left_alone(place: Place, capsys: pytest.CaptureFixture
 
 def test_ends_what_was_abandoned(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     place.begin()
-    place.begin("tiles/other.tif")
+    place.begin(f"tiles/{JOB}/0000_0000.tif")
     options = (place.root, "--abort", "--older-than", "0s", "--manifest", place.manifest)
     code, said = run(*options, capsys=capsys)
     assert (code, said["ended"]) == (0, 2)
     assert [one["outcome"] for one in said["uploads"]] == ["ended", "ended"]
     assert place.open() == []
     assert run(*options, capsys=capsys)[1]["uploads"] == []
+
+
+@pytest.mark.parametrize("key", [f"inner/{KEY}", "tiles/other.tif", "backup/db.dump"])
+def test_what_others_write_below_a_root_is_left_alone(
+    place: Place, capsys: pytest.CaptureFixture[str], key: str
+) -> None:
+    """Of a root within it, whose claims lie elsewhere, and of other programs."""
+    upload = place.begin(key)
+    code, said = run(place.root, "--abort", "--older-than", "0s", capsys=capsys)
+    assert (code, said["uploads"]) == (0, [])
+    assert place.open() == [upload]
 
 
 def _end_all(place: Place, rows: Manifest, effects: Effects) -> dict[str, str]:
