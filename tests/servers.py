@@ -5,6 +5,7 @@ Its console script is the one installed beside the running interpreter.
 """
 
 import contextlib
+import functools
 import itertools
 import os
 import platform
@@ -259,8 +260,9 @@ def azurite_connection(endpoint: str) -> str:
     )
 
 
+@functools.cache
 def aws_client(service: Literal["s3", "dynamodb", "sqs"], endpoint: str) -> Any:
-    """A plain client for a test's back door: dummy credentials, given in full."""
+    """A plain client for a test's back door: dummy credentials, given in full; safe in threads."""
     return boto3.client(
         service,
         endpoint_url=endpoint,
