@@ -32,6 +32,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 _OF_COMMANDS = ("terminal.console", "terminal.streams", "terminal.stopping", "verbs.gc",
                 "verbs.jobs", "verbs.ledger", "verbs.plan", "verbs.policy", "verbs.preflight",
                 "verbs.process", "verbs.publish", "verbs.repair", "verbs.verify")  # fmt: skip
+# What Prefect imports, by itself, of others.
+_OF_PREFECT = ("amplitude", "asgi_lifespan", "coolname", "fsspec", "griffe", "httpx", "humanize",
+               "pathspec", "pendulum", "prometheus_client", "pydantic_extra_types",
+               "pydantic_settings", "rich.console", "slugify", "websockets", "yaml")  # fmt: skip
 _NUMBER = 9  # as many digits
 
 
@@ -176,6 +180,8 @@ def _import_all() -> None:
         importlib.import_module(module.name)
     for name in ("cli", *_OF_COMMANDS):
         importlib.import_module(f"flows.{name}")
+    for name in _OF_PREFECT:
+        importlib.import_module(name)
     assert "prefect" not in sys.modules, "a command may not even import it where it needs it not"
     gc.freeze()
 
