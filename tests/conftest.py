@@ -1,6 +1,7 @@
 """Fixtures for all tests: no account, no home folder, real servers on demand."""
 
 import gc
+import itertools
 import logging
 import os
 import shutil
@@ -55,14 +56,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(_session_folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Empty folders, one after another: pytest would look through all of them for each."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _isolated(_caches: Iterator[Path]) -> Iterator[None]:
     """Each test has a cache of its own, and leaves the environment as it was.
 
     Only the empty database of Prefect's temporary server is in it, once one was made.
     """
     before = dict(os.environ)
-    cache = tmp_path_factory.mktemp("cache")
+    cache = next(_caches)
+    cache.mkdir()
     os.environ["XDG_CACHE_HOME"] = str(cache)
     with _logging_kept(), databases.kept(cache):
         yield
@@ -84,11 +93,14 @@ def _logging_kept() -> Iterator[None]:
 
 
 def _begin_logging_anew() -> None:
-    logging.disable(logging.NOTSET)
+    # Each change of a level has Python walk all loggers there are, so only what is set is reset.
+    if logging.root.manager.disable:
+        logging.disable(logging.NOTSET)
     for name in [*_OURS, *logging.root.manager.loggerDict]:
         if name.partition(".")[0] in _OURS:
             logger = logging.getLogger(name)
-            logger.setLevel(logging.NOTSET)
+            if logger.level:
+                logger.setLevel(logging.NOTSET)
             # Whoever sets logging up may disable what stands, and only that.
             logger.disabled, logger.propagate, logger.handlers = False, True, []
     # pytest's own handlers, which live as long as its process, are among them.

@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,12 +26,17 @@ def kept(cache: Path) -> Iterator[None]:
         _put(own, shared)
 
 
-def give(home: Path) -> None:
-    """Put the database into the home of a server that is about to start for the first time."""
+def give(home: Path) -> Mapping[str, str]:
+    """Put the database into the home of a server that is about to start for the first time.
+
+    Returns settings: blocks are registered in what is there, so that the server need not import
+    all that have some.
+    """
     shared, own = _shared(_SERVER), home / "prefect.db"
     if shared.exists() and not own.exists():
         home.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(shared, own)
+    return {"PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false"} if own.exists() else {}
 
 
 def keep(home: Path) -> None:

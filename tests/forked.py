@@ -27,12 +27,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.asking import NUMBER, ask, received
+
 COMMANDS = "flows.cli"
 REPOSITORY = Path(__file__).resolve().parent.parent
 _OF_COMMANDS = ("terminal.console", "terminal.streams", "terminal.stopping", "verbs.gc",
                 "verbs.jobs", "verbs.ledger", "verbs.plan", "verbs.policy", "verbs.preflight",
                 "verbs.process", "verbs.publish", "verbs.repair", "verbs.verify")  # fmt: skip
-_NUMBER = 9  # as many digits
+# What Prefect imports, by itself, of others.
+_OF_PREFECT = ("amplitude", "asgi_lifespan", "coolname", "fsspec", "griffe", "httpx", "humanize",
+               "pathspec", "pendulum", "prometheus_client", "pydantic_extra_types",
+               "pydantic_settings", "rich.console", "slugify", "websockets", "yaml")  # fmt: skip
 
 
 class Fork:
@@ -44,7 +49,7 @@ class Fork:
     def __init__(self, asked: socket.socket, out: Any, err: Any, stdin: Any = None) -> None:
         self._asked, self._out, self._err, self.stdin = asked, out, err, stdin
         self.stdout = out
-        self.pid = int(_received(asked, _NUMBER))
+        self.pid = int(received(asked, NUMBER))
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -60,7 +65,7 @@ class Fork:
             ended.register(self._asked, select.POLLIN)
             if not ended.poll(None if timeout is None else timeout * 1000):
                 raise subprocess.TimeoutExpired(f"fork {self.pid}", timeout or 0)
-            self.returncode = int(_received(self._asked, _NUMBER))
+            self.returncode = int(received(self._asked, NUMBER))
             self._asked.close()
         return self.returncode
 
@@ -78,9 +83,9 @@ class Forks:
     """The process that forks, which ends with this one; safe in many threads."""
 
     def __init__(self) -> None:
-        self._address = f"\0scenemosaic-{uuid.uuid4().hex}"  # no file that could be left behind
+        self.name = f"scenemosaic-{uuid.uuid4().hex}"
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(self._address)
+            listener.bind(f"\0{self.name}")  # no file that could be left behind
             listener.listen(64)
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.forked", str(listener.fileno())],
@@ -126,13 +131,8 @@ class Forks:
         env: Mapping[str, str],
         streams: Sequence[Any],
     ) -> socket.socket:
-        asked = socket.socket(socket.AF_UNIX)
-        asked.connect(self._address)
-        text = json.dumps([module, list(arguments), str(folder), dict(env)]).encode()
         numbers = [one if isinstance(one, int) else one.fileno() for one in streams]
-        socket.send_fds(asked, [b"%9d" % len(text)], numbers)
-        asked.sendall(text)
-        return asked
+        return ask(f"\0{self.name}", module, arguments, str(folder), env, numbers)
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -154,16 +154,6 @@ def _read(file: Any) -> str:
         return str(file.read().decode())
 
 
-def _received(connection: socket.socket, size: int) -> bytes:
-    found = b""
-    while len(found) < size:
-        more = connection.recv(size - len(found))
-        if not more:
-            raise ConnectionError("the process that forks is gone")
-        found += more
-    return found
-
-
 def _import_all() -> None:
     """What commands import as they begin, and what they come to, but for Prefect."""
     import scenemosaic
@@ -176,6 +166,8 @@ def _import_all() -> None:
         importlib.import_module(module.name)
     for name in ("cli", *_OF_COMMANDS):
         importlib.import_module(f"flows.{name}")
+    for name in _OF_PREFECT:
+        importlib.import_module(name)
     assert "prefect" not in sys.modules, "a command may not even import it where it needs it not"
     gc.freeze()
 
@@ -201,15 +193,15 @@ def _serve(listener: socket.socket) -> list[str] | None:
                         return _become(given, streams)
                 with contextlib.suppress(OSError):  # it has done so itself, and may have ended
                     os.setpgid(pid, pid)
-                asked.sendall(b"%9d" % pid)
+                asked.sendall(b"%*d" % (NUMBER, pid))
                 waiting.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, asked))
 
 
 @contextlib.contextmanager
 def _given(asked: socket.socket) -> Iterator[tuple[Any, list[int]]]:
-    size, streams, *_ = socket.recv_fds(asked, _NUMBER, 3)
+    size, streams, *_ = socket.recv_fds(asked, NUMBER, 3)
     try:
-        yield json.loads(_received(asked, int(size))), streams
+        yield json.loads(received(asked, int(size))), streams
     finally:
         for stream in streams:
             os.close(stream)
@@ -221,7 +213,7 @@ def _tell_end(waiting: selectors.BaseSelector, key: selectors.SelectorKey) -> No
     os.close(key.fd)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with contextlib.suppress(OSError), asked:
-        asked.sendall(b"%9d" % code)
+        asked.sendall(b"%*d" % (NUMBER, code))
 
 
 def _become(given: Any, streams: list[int]) -> list[str]:

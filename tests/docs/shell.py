@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests import servers
+from tests import asking, forked, servers
 from tests.docs.documents import Command
 
 READY_S = 180.0
 END_S = 30.0
 _DONE = "done with exit code"
 # The product as it lies here, and a stand-in for AWS's own command.
-_TOOLS = {"scenemosaic": "-m flows.cli", "aws": "-m tests.docs.aws"}
+_TOOLS = {"scenemosaic": forked.COMMANDS, "aws": "tests.docs.aws"}
 
 
 @dataclass
@@ -71,9 +71,12 @@ class Terminal:
     def _begin(self, command: Command, text: str) -> None:
         """What runs on is waited for until it has said what the document shows."""
         log = self._logs / f"other-{len(self.others)}"
+        tool, *arguments = shlex.split(text)
+        # A process of its own, to which signals come.
+        module = [sys.executable, "-m", _TOOLS[tool]] if tool in _TOOLS else [tool]
         with log.open("wb") as out, log.with_suffix(".err").open("wb") as err:
             process = subprocess.Popen(
-                shlex.split(text), cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
+                [*module, *arguments], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL,
                 stdout=out, stderr=err, start_new_session=True,
             )  # fmt: skip
         self.others.append(process)
@@ -108,10 +111,12 @@ def terminal(
 
 
 def _make_tools(folder: Path) -> Path:
+    """Programs that are forks, each a process all the same."""
     folder.mkdir()
-    for name, arguments in _TOOLS.items():
+    asks = shlex.join([sys.executable, "-S", asking.__file__, forked.forks().name])
+    for name, module in _TOOLS.items():
         tool = folder / name
-        tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n')
+        tool.write_text(f'#!/bin/sh\nexec {asks} {module} "$@"\n')
         tool.chmod(0o755)
     return folder
 

@@ -60,7 +60,6 @@ def start_prefect(
         "DO_NOT_TRACK": "1",
     }
     env |= {f"PREFECT_SERVER_SERVICES_{name}_FLUSH_INTERVAL": "1" for name in _FLUSH}
-    env |= settings or {}
     command = [servers.script("prefect"), "server", "start", "--port", str(port)]
     if pages:
         # Else they would call the default port.
@@ -68,7 +67,7 @@ def start_prefect(
         env |= {"PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api"}
     else:
         command.append("--no-ui")
-    databases.give(folder / "home")
+    env |= databases.give(folder / "home") | (settings or {})
     server = servers.start(
         "prefect", command, port, folder, env=env, ready_path="/api/health", start_s=180
     )

@@ -1,6 +1,7 @@
 """What every store must do. Each check takes a fresh :class:`Harness`; see test_conformance."""
 
 import dataclasses
+import functools
 import hashlib
 import os
 import time
@@ -38,6 +39,12 @@ def body(data: bytes, write_id: str = "run-1/0000_0001") -> Body:
     digest = hashlib.sha256(data).hexdigest()
     metadata = {"sha256": digest, "write_id": write_id, "job_id": "0123"}
     return Body(data, digest, TIFF_CONTENT_TYPE, metadata)
+
+
+@functools.cache
+def noise(size_bytes: int) -> bytes:
+    """Bytes no two stretches of which are alike, made once: every check has a root of its own."""
+    return os.urandom(size_bytes)
 
 
 def written(result: WriteResult) -> ObjectInfo:
@@ -187,7 +194,7 @@ def composes_small_objects(h: Harness) -> None:
 
 def large(h: Harness) -> tuple[list[Segment], bytes]:
     """Segments that make four parts on S3: gathered, copied, copied, gathered."""
-    data = os.urandom(12 * MIB)
+    data = noise(12 * MIB)
     etag = create(h.store, data).etag
     segments: list[Segment] = [
         Literal(b"header"),
@@ -261,7 +268,7 @@ def composes_only_from_pinned_versions(h: Harness) -> None:
 
 
 def composes_only_whole_runs(h: Harness) -> None:
-    etag = create(h.store, os.urandom(6 * MIB)).etag
+    etag = create(h.store, noise(6 * MIB)).etag
     for run in (CopyRun(KEY, etag, 6 * MIB - 3, 10), CopyRun(KEY, etag, MIB, 6 * MIB)):
         with pytest.raises((IncompleteError, StoreError)):
             compose(h.store, [run, Literal(b"z")])
@@ -271,7 +278,7 @@ def composes_only_whole_runs(h: Harness) -> None:
 
 def composes_only_undamaged_runs(h: Harness) -> None:
     """The row says what a run's bytes were: other bytes under the pinned ETag stop it, named."""
-    data = os.urandom(900 << 10)
+    data = noise(900 << 10)
     sound = CopyRun(KEY, create(h.store, data).etag, 7, len(data) - 7, zlib.crc32(data[7:]))
     h.door.write(SPOILT, data[:5000] + bytes([data[5000] ^ 1]) + data[5001:])
     found = h.store.head(SPOILT)

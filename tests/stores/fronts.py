@@ -72,7 +72,8 @@ class Front:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        thread = threading.Thread(target=self._server.serve_forever, name="front")
+        # Who ends it waits for as long as it looks up seldom.
+        thread = threading.Thread(target=self._server.serve_forever, args=[0.02], name="front")
         thread.start()
         try:
             yield

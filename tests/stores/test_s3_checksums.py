@@ -1,7 +1,6 @@
 """What S3 copies by itself is compared with its row where S3 tells the copied part's checksum."""
 
 import base64
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +11,7 @@ from scenemosaic.errors import IncompleteError
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import CopyRun, Literal, Segment, Store
 from tests import servers
-from tests.stores.conformance import KEY, MIB, MOSAIC, compose, create, written
+from tests.stores.conformance import KEY, MIB, MOSAIC, compose, create, noise, written
 from tests.stores.s3_front import S3Front
 
 
@@ -32,7 +31,7 @@ def store(front: S3Front) -> Iterator[Store]:
 
 
 def run_of(store: Store) -> tuple[CopyRun, bytes]:
-    data = os.urandom(12 * MIB)
+    data = noise(12 * MIB)
     return CopyRun(KEY, create(store, data).etag, 0, len(data), zlib.crc32(data)), data
 
 
