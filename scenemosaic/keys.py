@@ -13,6 +13,7 @@ WINDOWS_PER_SHARD = 8192
 MOSAIC_ROW = "mosaic"
 MOSAIC_FILE, PREVIEW_FILE = "mosaic.tif", "preview.png"
 ASSEMBLY_CLAIM = "assembly"
+HIDDEN = ".scenemosaic"  # a local root's own folder: checksums, locks, what is being written
 # What the short form of preflight leaves under each root and in each manifest, once.
 PROBE_KEY = "preflight/probe"
 PROBE_PARTITION = "preflight"
@@ -31,9 +32,9 @@ LEDGER_RULE = (
 )
 LEDGER_PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
 _LEDGER = re.compile(LEDGER_PATTERN)
-# Hidden files of a local root are its own, whatever they are to become.
+# What is hidden in a local root is its own, whatever it is to become.
 _LARGE_WRITE = re.compile(
-    r"(?:mosaics|stages|tiles|preflight)/[0-9a-f]{32}/.+|\.scenemosaic/tmp/.+"
+    rf"(?:mosaics|stages|tiles|preflight)/[0-9a-f]{{32}}/.+|{re.escape(HIDDEN)}/.+"
 )
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AUDIT_KEY = re.compile(rf"audit/(?:[0-9a-f]{{32}}|ledger-{LEDGER_PATTERN})/([0-9]{{8,18}})\.jsonl")

@@ -19,7 +19,6 @@ from scenemosaic.compositing.placing import ALIGNED_PX
 from scenemosaic.compositing.points import Floats, Points
 from scenemosaic.grids.grid import Affine6, Grid
 
-AREAS: Final = ("average", "mode", "rms")
 # Of a source's pixel: what is more is not taken for a line.
 _STRAIGHT_PX: Final = 1e-6
 # Edges meet at every so many pixels, at most.

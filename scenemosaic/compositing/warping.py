@@ -24,10 +24,11 @@ from rasterio.vrt import WarpedVRT
 
 from scenemosaic.compositing.boxes import Box, quarters
 from scenemosaic.compositing.points import Floats, crs_of, project, shifted, to_crs, to_pixels
-from scenemosaic.compositing.snapping import AREAS, Straight, straight
+from scenemosaic.compositing.snapping import Straight, straight
 from scenemosaic.dtypes import integer_range, is_complex, is_integer
 from scenemosaic.errors import InputError, SourceReadError
 from scenemosaic.grids.grid import Affine6, Grid
+from scenemosaic.recipes.merge import AREAS
 
 Pixels = npt.NDArray[Any]
 Valid = npt.NDArray[np.bool_]

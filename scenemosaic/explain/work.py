@@ -39,9 +39,9 @@ _LOOKS: Final = 12
 _ROW_LOOKS: Final = 4
 # Is it finished; what is missing; the gap check; the rows of all tiles.
 _PASSES: Final = 4
-# Of rows: a run's UUID, an ETag in quotes, a version ID, a time of day, an SHA-256.
 # All that levels of one tile can choose between.
-_DEFLATERS = (*(one.name for one in deflate.CHEAP), deflate.libdeflate(12).name)
+_DEFLATERS: Final = (*(one.name for one in deflate.CHEAP), deflate.libdeflate(12).name)
+# Of rows: a run's UUID, an ETag in quotes, a version ID, a time of day, an SHA-256.
 _RUN, _ETAG, _VERSION, _TIME, _SHA256 = 36, 34, 32, 20, 64
 
 

@@ -3,13 +3,12 @@
 import shlex
 from pathlib import PurePosixPath
 
+from scenemosaic.keys import HIDDEN
 from scenemosaic.roots import Root
 
 USER, GROUP = "scenemosaic", "scenemosaic"
 _PRIVATE, _PUBLIC = ("audit", "jobs", "ledger", "stages", "tiles"), "mosaics"
 _PRIVATE_MODE, _PUBLIC_MODE = "2770", "2775"
-# Hidden checksums and locks, which say as much as what they belong to.
-_HIDDEN = ".scenemosaic"
 
 CANNOT: tuple[str, ...] = (
     "no file mode tells a conditional write from another: whoever may write in these folders may "
@@ -24,7 +23,8 @@ def commands(root: Root) -> list[str]:
     """What root (the user) runs once: a group of its own, and mosaics/ alone for others to read."""
     base = PurePosixPath(root.prefix)
     owner = f"-o {USER} -g {GROUP}"
-    closed = [_HIDDEN, "preflight", *_PRIVATE]
+    # What is hidden says as much as what it belongs to.
+    closed = [HIDDEN, "preflight", *_PRIVATE]
     return [
         f"install -d {owner} -m {_PUBLIC_MODE} {_quoted(base)}",
         f"install -d {owner} -m {_PRIVATE_MODE} {' '.join(_quoted(base / one) for one in closed)}",

@@ -137,7 +137,7 @@ class _Assembly:
     ) -> MosaicResult | None:
         """A new revision, and the item that leads to it; None where that was moved meanwhile."""
         session, spec, run = self.session, self.spec, self.run
-        committed, revision, facts = self._placed(aim, held, least, boxes)
+        committed, facts = self._placed(aim, held, least, boxes)
         stored = committed.stored
         if (held is not None and not held.fresh) or committed.counters["ambiguous"]:
             uploads.end_others(session.store, stored.key)
@@ -148,12 +148,12 @@ class _Assembly:
         if not move_item(session, spec, run, aim, facts):
             return None
         if not described:
-            follow_item(session, spec, run, stored, revision)
-        return result(session, spec, committed, revision)
+            follow_item(session, spec, run, stored, facts.revision)
+        return result(session, spec, committed, facts.revision)
 
     def _placed(
         self, aim: Aim, held: Held | None, least: int, boxes: StandingBoxes
-    ) -> tuple[Committed, int, MosaicFacts]:
+    ) -> tuple[Committed, MosaicFacts]:
         """The mosaic and its preview, stored and looked at: nothing leads to them yet."""
         session, spec, run = self.session, self.spec, self.run
         copying, readers = session.store.capabilities.copying, _readers(session)
@@ -175,19 +175,16 @@ class _Assembly:
                 png = mosaic.preview()
                 header = _header(mosaic.stitched.segments[0])
                 preview = put_small(session, spec, run, key, png, "image/png", IfAbsent())
-        return (
-            committed,
-            revision,
-            MosaicFacts(
-                file=file_facts(committed.stored),
-                digest=committed.stored.metadata["digest"],
-                preview=file_facts(preview.stored),
-                header=header,
-                rows_sha256=aim.rows_sha256,
-                revision=revision,
-                waived=aim.waived,
-            ),
+        facts = MosaicFacts(
+            file=file_facts(committed.stored),
+            digest=committed.stored.metadata["digest"],
+            preview=file_facts(preview.stored),
+            header=header,
+            rows_sha256=aim.rows_sha256,
+            revision=revision,
+            waived=aim.waived,
         )
+        return committed, facts
 
     def _told(self, done: int, total: int) -> None:
         self.progress(done, total, MAKING)

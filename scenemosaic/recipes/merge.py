@@ -11,10 +11,9 @@ from scenemosaic.recipes.recipe_rules import check_choice
 # Which source counts is a matter of order in the first two alone.
 ORDERED: Final = ("first", "last")
 METHODS: Final = (*ORDERED, "min", "max", "mean", "median", "count")
-WARPS: Final = (
-    *("nearest", "bilinear", "cubic", "cubic_spline", "lanczos"),
-    *("average", "mode", "rms"),
-)
+# Kernels of areas weigh every source pixel of which they see a part.
+AREAS: Final = ("average", "mode", "rms")
+WARPS: Final = ("nearest", "bilinear", "cubic", "cubic_spline", "lanczos", *AREAS)
 
 
 @dataclass(frozen=True, slots=True)

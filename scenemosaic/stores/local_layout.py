@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scenemosaic.errors import InputError, NotAnObject, PermanentStoreError
-from scenemosaic.keys import check_key
+from scenemosaic.keys import HIDDEN, check_key
 from scenemosaic.stores import local_files as files
 
-HIDDEN = ".scenemosaic"
 MANIFEST = "manifest.db"
 
 

@@ -8,7 +8,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scenemosaic.stores.local_layout import HIDDEN, MANIFEST, Layout
+from scenemosaic.keys import HIDDEN
+from scenemosaic.stores.local_layout import MANIFEST, Layout
 from scenemosaic.stores.local_scratch import abandoned
 from tests.soak.damage import sha256, spoilt
 from tests.soak.evidence import RowSeen, Version
