@@ -18,10 +18,12 @@ from pathlib import Path
 
 from scenemosaic.machine import collector
 from scenemosaic.machine.one_thread import one_thread_each
+from scenemosaic.machine.without_boto3 import rasterio_without_boto3
 
 # As the command does, before NumPy is there.
 one_thread_each()
 collector.rest_while_importing()
+rasterio_without_boto3()
 from scenemosaic import stored_job  # noqa: E402
 from scenemosaic.publishing import publish  # noqa: E402
 from scenemosaic.session import JobSpec, Run  # noqa: E402

@@ -12,6 +12,7 @@ from flows.server.alive import HEARTBEAT, HEARTBEAT_S
 from scenemosaic import __version__
 from scenemosaic.machine import collector
 from scenemosaic.machine.one_thread import one_thread_each
+from scenemosaic.machine.without_boto3 import rasterio_without_boto3
 
 if TYPE_CHECKING:
     from flows.terminal.console import Console
@@ -67,6 +68,7 @@ def main() -> None:
     one_thread_each()
     os.environ.setdefault(HEARTBEAT, str(HEARTBEAT_S))
     collector.rest_while_importing()
+    rasterio_without_boto3()
     stopping.end_in_order()
     code = run(sys.argv[1:])
     collector.leave()

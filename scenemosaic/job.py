@@ -19,7 +19,7 @@ from scenemosaic.publishing.finished import finished
 from scenemosaic.publishing.publish import MosaicResult, assemble
 from scenemosaic.reuse.likeness import asks_for_grid, check_likeness, options_like
 from scenemosaic.session import JobSpec, Run, Session, open_session
-from scenemosaic.sources.reading_env import reading_as
+from scenemosaic.sources.reading_settings import reading_as
 from scenemosaic.sources.scene_time import notes_of_time
 from scenemosaic.stored_job import (
     find_gaps,

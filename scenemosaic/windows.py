@@ -29,7 +29,7 @@ from scenemosaic.session import JobSpec, Run, Session, open_session
 from scenemosaic.sources.computed_bands import described_metadata, read_computed
 from scenemosaic.sources.pins import verify_pin
 from scenemosaic.sources.rasters import apply_metadata
-from scenemosaic.sources.reading_env import reading_as
+from scenemosaic.sources.reading_settings import reading_as
 from scenemosaic.stores.port import Body, IfAbsent, ObjectInfo
 from scenemosaic.tiff.layout import Template
 from scenemosaic.tiff.template import make_template

@@ -1,6 +1,7 @@
 """What was found: one scene's source, and what tells it from the one that stood there before."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from scenemosaic.errors import InputError, SceneMosaicError
@@ -8,6 +9,7 @@ from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.sources.locations import public_uri
 
 MOST_SOURCE_CHARS: Final = 2000
+ENDINGS: Final = (".tif", ".tiff", ".jp2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,14 @@ class Found:
     def taken(self) -> str | None:
         """When the scene was taken, where its item says so: RFC 3339 in UTC."""
         return None if self.facts is None else self.facts.taken
+
+
+def is_scene(name: str) -> bool:
+    """Whether a path or key is named as a scene is; hidden ones are not."""
+    base = name.rpartition("/")[2]
+    return base.lower().endswith(ENDINGS) and not base.startswith(".")
+
+
+def utc_seconds(seconds: float) -> str:
+    """A moment in seconds since 1970 as records hold it: RFC 3339, to the second."""
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")

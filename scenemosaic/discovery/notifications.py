@@ -5,8 +5,7 @@ from typing import Any, Final
 from urllib.parse import unquote_plus
 
 from scenemosaic.canonical import decode
-from scenemosaic.discovery.found import Found
-from scenemosaic.discovery.prefix import is_scene
+from scenemosaic.discovery.found import Found, is_scene
 from scenemosaic.errors import InputError
 from scenemosaic.sources.locations import canonical_location
 

@@ -4,20 +4,12 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
 
-from scenemosaic.discovery.found import Found
+from scenemosaic.discovery.found import Found, is_scene, utc_seconds
 from scenemosaic.errors import InputError, PermanentStoreError
-from scenemosaic.sources.locations import canonical_location, is_local, is_s3, s3_parts
-from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
-from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
-from scenemosaic.waiting.deadlines import within
-from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying, system_effects
-
-ENDINGS: Final = (".tif", ".tiff", ".jp2")
+from scenemosaic.sources.locations import canonical_location, is_local, is_s3
+from scenemosaic.waiting.retry import Effects, RetryPolicy, system_effects
 
 
 def below(
@@ -30,7 +22,9 @@ def below(
     """
     location = canonical_location(prefix)
     if is_s3(location):
-        return _objects(location, policy or RetryPolicy(), effects or system_effects())
+        from scenemosaic.discovery.s3_prefix import objects
+
+        return objects(location, policy or RetryPolicy(), effects or system_effects())
     if is_local(location):
         return _files(Path(location))
     raise InputError(f"{prefix}: only a folder or s3://bucket/prefix can be listed")
@@ -59,7 +53,7 @@ def _file(path: Path) -> Found | None:
     except OSError as error:
         return Found(name, "", "", refused=f"{name}: {error.strerror}")
     # A file that was moved here keeps its mtime; its ctime says when it came.
-    found = Found(name, f"{known.st_size}-{known.st_mtime_ns}", _utc(known.st_ctime))
+    found = Found(name, f"{known.st_size}-{known.st_mtime_ns}", utc_seconds(known.st_ctime))
     if not stat.S_ISREG(known.st_mode):
         return replace(found, refused=f"{name}: is no regular file")
     if name != str(path):
@@ -75,46 +69,3 @@ def _names(folder: Path) -> Iterator[Path]:
 
 def _raise(error: OSError) -> None:
     raise error
-
-
-def is_scene(name: str) -> bool:
-    """Whether a path or key is named as a scene is; hidden ones are not."""
-    base = name.rpartition("/")[2]
-    return base.lower().endswith(ENDINGS) and not base.startswith(".")
-
-
-def _objects(location: str, policy: RetryPolicy, effects: Effects) -> Iterator[Found]:
-    bucket, after = s3_parts(location)[0], None
-    while True:
-        # A page at a time: what was listed before a fault is not listed again.
-        page = retrying(partial(_page, location, after), policy, effects)
-        for one in page.get("Contents", ()):
-            if is_scene(one["Key"]):
-                yield _found(bucket, one)
-        after = page.get("NextContinuationToken")
-        if after is None:
-            return
-
-
-def _page(location: str, after: str | None) -> dict[str, Any]:
-    bucket, prefix = s3_parts(location)
-    request = {"Bucket": bucket, "Prefix": prefix}
-    if after is not None:
-        request["ContinuationToken"] = after
-    if requester_pays():
-        request["RequestPayer"] = "requester"
-    try:
-        with within(read_deadlines()):
-            page: dict[str, Any] = s3_client().list_objects_v2(**request)
-            return page
-    except S3_ERRORS as error:
-        raise s3_error(f"{location} cannot be listed", error) from error
-
-
-def _found(bucket: str, one: dict[str, Any]) -> Found:
-    seen_at = _utc(one["LastModified"].timestamp())
-    return Found(f"s3://{bucket}/{one['Key']}", one["ETag"], seen_at)
-
-
-def _utc(seconds: float) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")

@@ -8,7 +8,7 @@ from scenemosaic.plans.pin import Pin
 from scenemosaic.session import JobSpec
 from scenemosaic.sources.locations import canonical_location
 from scenemosaic.sources.pins import check_readable, pin_source, verify_pin
-from scenemosaic.sources.reading_env import reading_as
+from scenemosaic.sources.reading_settings import reading_as
 
 
 def located(spec: JobSpec, given: Sequence[str]) -> JobSpec:

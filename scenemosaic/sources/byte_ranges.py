@@ -4,10 +4,7 @@ import os
 import urllib.error
 from collections.abc import Callable
 from http.client import HTTPException
-from typing import Any, Final
-
-from botocore.exceptions import BotoCoreError, ClientError
-from urllib3.exceptions import HTTPError
+from typing import Final
 
 from scenemosaic.errors import (
     InputError,
@@ -16,11 +13,9 @@ from scenemosaic.errors import (
     SourceReadError,
     TransientStoreError,
 )
-from scenemosaic.sources.locations import is_http, is_local, is_s3, public_uri, s3_parts
-from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
-from scenemosaic.sources.s3_errors import is_transient, status_of
-from scenemosaic.sources.web import asked
-from scenemosaic.waiting.deadlines import within
+from scenemosaic.sources.locations import is_http, is_local, is_s3, public_uri
+from scenemosaic.sources.reading_settings import read_deadlines
+from scenemosaic.sources.web import asked, is_transient
 
 _CHUNK_BYTES: Final = 64 << 10
 _CHUNKS_KEPT: Final = 64
@@ -60,13 +55,15 @@ def read_whole(location: str, most_bytes: int) -> bytes:
 
 
 def _fetch(location: str, offset: int, size: int) -> bytes:
+    if is_s3(location):
+        from scenemosaic.sources.s3_source import fetch_s3
+
+        return fetch_s3(location, offset, size)
     try:
-        if is_s3(location):
-            return _fetch_s3(location, offset, size)
         if is_http(location):
             return _fetch_http(location, offset, size)
         return _fetch_local(location, offset, size)
-    except (OSError, ClientError, BotoCoreError, HTTPError, HTTPException) as error:
+    except (OSError, HTTPException) as error:
         # An HTTP error's text never holds the URL, and so no signature.
         text = f"{public_uri(location)}: byte {offset} cannot be read: {error}"
         raise _kind(location, error)(text) from None
@@ -75,8 +72,8 @@ def _fetch(location: str, offset: int, size: int) -> bytes:
 def _kind(location: str, error: Exception) -> type[SceneMosaicError]:
     if is_local(location):
         return SourceReadError
-    status = error.code if isinstance(error, urllib.error.HTTPError) else status_of(error)
-    return PermanentStoreError if status and not is_transient(status) else TransientStoreError
+    is_final = isinstance(error, urllib.error.HTTPError) and not is_transient(error.code)
+    return PermanentStoreError if is_final else TransientStoreError
 
 
 def _fetch_local(path: str, offset: int, size: int) -> bytes:
@@ -85,21 +82,6 @@ def _fetch_local(path: str, offset: int, size: int) -> bytes:
         return os.pread(descriptor, size, offset)
     finally:
         os.close(descriptor)
-
-
-def _fetch_s3(location: str, offset: int, size: int) -> bytes:
-    bucket, key = s3_parts(location)
-    extra: dict[str, Any] = {"RequestPayer": "requester"} if requester_pays() else {}
-    wanted = f"bytes={offset}-{offset + size - 1}"
-    try:
-        with within(read_deadlines()):
-            answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted, **extra)
-            data: bytes = answer["Body"].read()
-    except ClientError as error:
-        if error.response["ResponseMetadata"].get("HTTPStatusCode") == 416:
-            return b""
-        raise
-    return data
 
 
 def _fetch_http(location: str, offset: int, size: int) -> bytes:

@@ -8,7 +8,7 @@ from scenemosaic.errors import InputError, SourceReplaced
 from scenemosaic.plans.pin import Pin
 from scenemosaic.sources.locations import is_http, is_local, public_uri
 from scenemosaic.sources.pin_cache import FileState, hash_file, remember, remembered
-from scenemosaic.sources.remote_pins import Facts, head_http, head_s3
+from scenemosaic.sources.remote_pins import Facts, head_http
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,11 @@ def verify_pin(pin: Pin, location: str) -> None:
 
 
 def _head(location: str) -> Facts | None:
-    return head_http(location) if is_http(location) else head_s3(location)
+    if is_http(location):
+        return head_http(location)
+    from scenemosaic.sources.s3_source import head_s3
+
+    return head_s3(location)
 
 
 def _remote_pin(location: str, facts: Facts) -> Pin:

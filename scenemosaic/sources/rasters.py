@@ -22,7 +22,8 @@ from scenemosaic.image_metadata import SourceMetadata
 from scenemosaic.plans.pin import Pin
 from scenemosaic.sources.locations import is_local, public_uri, vsi_path
 from scenemosaic.sources.metadata import apply_metadata, metadata_of
-from scenemosaic.sources.reading_env import access_mark, read_deadlines, reading
+from scenemosaic.sources.reading_env import access_mark, reading
+from scenemosaic.sources.reading_settings import read_deadlines
 from scenemosaic.sources.silence import SILENCES
 
 # Never VRT, whatever a file is called: its XML can name any other file.

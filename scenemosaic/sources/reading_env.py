@@ -8,32 +8,23 @@ the environment, for sources on S3 too. Directory listings and side files
 
 import math
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import boto3
 import rasterio
-from botocore import UNSIGNED
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError
 from rasterio.session import AWSSession, DummySession
 
-from scenemosaic.access import ENVIRONMENT, Access
-from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
-from scenemosaic.places import StorePlace
+from scenemosaic.errors import InputError
 from scenemosaic.sources.locations import is_s3, vsi_path
-from scenemosaic.waiting.boto_deadlines import timed_client
-from scenemosaic.waiting.boto_sessions import boto_session
-from scenemosaic.waiting.deadlines import Deadlines, deadlines_from
+from scenemosaic.sources.reading_settings import (
+    read_deadlines,
+    requester_pays,
+    s3_endpoint,
+    unsigned,
+)
 
-CONNECT_TIMEOUT_S: Final = 10
-READ_TIMEOUT_S: Final = 60
-_AWS_HOST: Final = re.compile(r"(.*\.)?(amazonaws\.com(\.[a-z]+)?|api\.aws)")
 _BASE: Final[Mapping[str, str]] = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
     "GDAL_PAM_ENABLED": "NO",
@@ -41,19 +32,6 @@ _BASE: Final[Mapping[str, str]] = {
     "GDAL_HTTP_MAX_RETRY": "3",
     "GDAL_HTTP_RETRY_DELAY": "1",
 }
-
-
-_by: ContextVar[Access] = ContextVar("scenemosaic_reading_by", default=ENVIRONMENT)
-
-
-@contextmanager
-def reading_as(store: StorePlace) -> Iterator[None]:
-    """In this thread, sources on S3 are reached as an S3 root is; else as the environment says."""
-    token = _by.set(store.access if store.root.startswith("s3://") else ENVIRONMENT)
-    try:
-        yield
-    finally:
-        _by.reset(token)
 
 
 @contextmanager
@@ -71,12 +49,9 @@ def access_mark(location: str) -> object:
     """
     if not is_s3(location) or unsigned():
         return None
-    try:
-        known = _boto_session(os.getpid(), _by.get()).get_credentials()
-        frozen = None if known is None else known.get_frozen_credentials()
-    except BotoCoreError as error:
-        raise TransientStoreError(f"{location}: its AWS credentials: {error}") from None
-    return None if frozen is None else hash((frozen.access_key, frozen.token))
+    from scenemosaic.sources.s3_reading import credentials_mark
+
+    return credentials_mark(location)
 
 
 def gdal_options(location: str) -> dict[str, str]:
@@ -99,24 +74,10 @@ def gdal_options(location: str) -> dict[str, str]:
     return options
 
 
-def read_deadlines() -> Deadlines:
-    """How long one request to a source may take, and one wait for it.
-
-    No longer than ``SCENEMOSAIC_CALL_DEADLINE_S``, where that is set.
-    """
-    return deadlines_from(os.environ, Deadlines(CONNECT_TIMEOUT_S, READ_TIMEOUT_S))
-
-
-def s3_endpoint() -> str | None:
-    """The S3 endpoint that is set, as boto3 looks it up."""
-    known = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    return _by.get().endpoint or known
-
-
 def _profile_endpoint() -> str | None:
-    """The endpoint that boto3 takes from its files, where it is none of AWS's own."""
-    url = str(s3_client().meta.endpoint_url)
-    return None if _AWS_HOST.fullmatch(urlsplit(url).hostname or "") else url
+    from scenemosaic.sources.s3_reading import profile_endpoint
+
+    return profile_endpoint()
 
 
 def _endpoint_options(url: str | None) -> dict[str, str]:
@@ -134,49 +95,12 @@ def _endpoint_options(url: str | None) -> dict[str, str]:
     }
 
 
-def requester_pays() -> bool:
-    said = os.environ.get("AWS_REQUEST_PAYER", "").lower() == "requester"
-    return said or _by.get().requester_pays
-
-
-def unsigned() -> bool:
-    return os.environ.get("AWS_NO_SIGN_REQUEST", "").upper() in ("YES", "TRUE", "1")
-
-
-def s3_client() -> Any:
-    """This process's boto3 client for reading sources; safe for many threads."""
-    return _client(os.getpid(), s3_endpoint(), unsigned(), _by.get(), read_deadlines())
-
-
-@lru_cache(maxsize=4)
-def _client(
-    pid: int, endpoint: str | None, anonymous: bool, access: Access, waits: Deadlines
-) -> Any:
-    config = Config(
-        connect_timeout=waits.connect_s,
-        read_timeout=waits.silence_s,
-        retries={"mode": "standard", "total_max_attempts": 4},
-        s3={"addressing_style": "path"} if endpoint else None,
-        signature_version=UNSIGNED if anonymous else None,
-    )
-    client = _boto_session(pid, access).client("s3", config=config, endpoint_url=endpoint)
-    return timed_client(client)
-
-
-@lru_cache(maxsize=4)
-def _boto_session(pid: int, access: Access) -> boto3.Session:
-    try:
-        return boto_session(access)
-    except BotoCoreError as error:
-        raise PermanentStoreError(f"AWS configuration: {error}") from error
-
-
 def _gdal_session(location: str) -> Any:
     # The dummy keeps rasterio from reading AWS credentials for local files.
     if not is_s3(location):
         return DummySession()
+    from scenemosaic.sources.s3_reading import aws_session
+
     return AWSSession(
-        session=_boto_session(os.getpid(), _by.get()),
-        aws_unsigned=unsigned(),
-        requester_pays=requester_pays(),
+        session=aws_session(), aws_unsigned=unsigned(), requester_pays=requester_pays()
     )

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage
-from typing import Any, Final
+from typing import Final
 
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
-from scenemosaic.sources.locations import public_uri, s3_parts
-from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
-from scenemosaic.sources.s3_errors import S3_ERRORS, is_transient, s3_error, status_of
-from scenemosaic.sources.web import asked
-from scenemosaic.waiting.deadlines import within
+from scenemosaic.sources.locations import public_uri
+from scenemosaic.sources.reading_settings import read_deadlines
+from scenemosaic.sources.web import asked, is_transient
 
 _GONE: Final = (404, 410)
 # Signed for GET alone, or no HEAD here at all: one byte by GET says the same.
@@ -29,26 +27,6 @@ class Facts:
     etag: str | None
     version_id: str | None
     last_modified: str | None
-
-
-def head_s3(location: str) -> Facts | None:
-    """The facts of an S3 object, None where it does not exist. A 403 is never None."""
-    bucket, key = s3_parts(location)
-    extra: dict[str, Any] = {"RequestPayer": "requester"} if requester_pays() else {}
-    try:
-        with within(read_deadlines()):
-            answer = s3_client().head_object(Bucket=bucket, Key=key, **extra)
-    except S3_ERRORS as error:
-        if status_of(error) == 404:
-            return None
-        raise s3_error(f"{location}: HEAD", error) from None
-    version = answer.get("VersionId")
-    return Facts(
-        size_bytes=answer["ContentLength"],
-        etag=answer.get("ETag"),
-        version_id=None if version == "null" else version,
-        last_modified=_rfc3339(answer.get("LastModified")),
-    )
 
 
 def head_http(location: str) -> Facts | None:
@@ -110,12 +88,13 @@ def _length(text: str | None) -> int | None:
 
 def _parsed_date(text: str | None) -> str | None:
     try:
-        return None if text is None else _rfc3339(parsedate_to_datetime(text))
+        return None if text is None else rfc3339(parsedate_to_datetime(text))
     except ValueError:
         return None
 
 
-def _rfc3339(moment: datetime | None) -> str | None:
+def rfc3339(moment: datetime | None) -> str | None:
+    """A moment as pins hold it: in UTC, to the second."""
     if moment is None:
         return None
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""What an error means where a source is asked for over the network: try again, or give up."""
+"""What an error means where a source on S3 is asked for: try again, or give up."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,6 +17,7 @@ from botocore.parsers import ResponseParserError
 
 from scenemosaic.access import UNREACHED
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.sources.web import is_transient
 from scenemosaic.waiting.retry_after import retry_after_s
 
 # ResponseParserError is no BotoCoreError; a call that took too long ends by an OSError.
@@ -38,11 +39,6 @@ def s3_error(subject: str, error: Exception) -> StoreError:
 def status_of(error: Exception) -> int:
     """The HTTP status of S3's answer, 0 where there was none."""
     return int(_meta(error).get("HTTPStatusCode") or 0)
-
-
-def is_transient(status: int) -> bool:
-    """Whether an HTTP status says that the same request may do later."""
-    return status in (408, 425, 429) or status >= 500
 
 
 def _answered(subject: str, error: ClientError) -> StoreError:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from scenemosaic.sources.s3_errors import is_transient
 from scenemosaic.waiting.deadlines import Deadlines, timed_connection, within
 from scenemosaic.waiting.retry import Pacer, RetryPolicy, system_effects
 from scenemosaic.waiting.retry_after import retry_after_s
@@ -22,6 +21,11 @@ _SCHEMES: Final = ("http://", "https://")
 _AGAIN: Final = RetryPolicy(attempts=4, base_s=1.0, deadline_s=30.0)
 _Http: Any = timed_connection(http.client.HTTPConnection)
 _Https: Any = timed_connection(http.client.HTTPSConnection)
+
+
+def is_transient(status: int) -> bool:
+    """Whether an HTTP status says that the same request may do later."""
+    return status in (408, 425, 429) or status >= 500
 
 
 @contextmanager

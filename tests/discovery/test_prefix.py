@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from scenemosaic.discovery import prefix as listing
+from scenemosaic.discovery import s3_prefix as listing
 from scenemosaic.discovery.prefix import below
 from scenemosaic.errors import InputError, PermanentStoreError, TransientStoreError
 from scenemosaic.waiting.retry import RetryPolicy

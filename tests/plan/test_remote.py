@@ -222,18 +222,18 @@ def test_missing_s3_sources(bucket: str) -> None:
 
 
 def test_no_credentials(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scenemosaic.sources import reading_env
+    from scenemosaic.sources import s3_reading
 
-    reading_env._client.cache_clear()
-    reading_env._boto_session.cache_clear()
+    s3_reading._client.cache_clear()
+    s3_reading._boto_session.cache_clear()
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     try:
         with pytest.raises(PermanentStoreError, match="no AWS credentials"):
             plan_scene([f"s3://{bucket}/a.tif"], PlanOptions())
     finally:
-        reading_env._client.cache_clear()
-        reading_env._boto_session.cache_clear()
+        s3_reading._client.cache_clear()
+        s3_reading._boto_session.cache_clear()
 
 
 def test_one_endpoint_reaches_both(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from scenemosaic.grids.grid import Window
 from scenemosaic.sources import rasters as sources
-from scenemosaic.sources import reading_env
+from scenemosaic.sources import s3_reading
 from scenemosaic.sources.rasters import close_sources
 from scenemosaic.sources.silence import Silences
 from tests import servers
@@ -80,5 +80,5 @@ def site(web: Web, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 def _forget() -> None:
     close_sources()
-    reading_env._client.cache_clear()
-    reading_env._boto_session.cache_clear()
+    s3_reading._client.cache_clear()
+    s3_reading._boto_session.cache_clear()

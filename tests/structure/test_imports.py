@@ -20,13 +20,7 @@ MAY_IMPORT = {
     "deployments": {"scenemosaic", "tasks", "blocks", "flows"},
 }
 # The clouds' and databases' libraries stay behind the two ports, and behind reading sources.
-READERS = (
-    "scenemosaic.sources.byte_ranges.",
-    "scenemosaic.discovery.",
-    "scenemosaic.queues.",
-    "scenemosaic.sources.reading_env.",
-    "scenemosaic.sources.s3_errors.",
-)
+READERS = ("scenemosaic.queues.", "scenemosaic.sources.s3_")
 AWS = ("scenemosaic.stores.", "scenemosaic.manifests.", "scenemosaic.waiting.boto_sessions.")
 ONLY_IN = {
     "sqlalchemy": ("scenemosaic.manifests.",),

@@ -34,3 +34,18 @@ def test_what_looks_at_a_job_or_assembles_it_loads_nothing_that_plans_or_warps()
     ).stdout.split()
     costly = ("planning", "compositing.warping", "bandmath.evaluate", "windows", "job")
     assert not {f"scenemosaic.{name}" for name in costly} & set(loaded)
+
+
+def test_what_works_on_local_files_loads_no_boto3() -> None:
+    ask = (
+        "from scenemosaic.machine.without_boto3 import rasterio_without_boto3 as hide; hide(); "
+        "import sys, flows.cli, flows.verbs.process, scenemosaic.stores.local, "
+        "scenemosaic.manifests.sql; early = 'boto3' in sys.modules; "
+        "from rasterio.session import AWSSession; import boto3; "
+        "keys = AWSSession(boto3.Session('key', 'secret')).get_credential_options(); "
+        "print(early, keys['AWS_ACCESS_KEY_ID'])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert answer.stdout.split() == ["False", "key"]

@@ -1,0 +1,76 @@
+"""Sources on S3 by boto3: its client and its credentials, once for a process.
+
+Imported where a source lies on S3: boto3 takes longer to import than GDAL.
+"""
+
+import os
+import re
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from boto3.session import Session
+from botocore import UNSIGNED
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+
+from scenemosaic.access import Access
+from scenemosaic.errors import PermanentStoreError, TransientStoreError
+from scenemosaic.sources.reading_settings import read_deadlines, reading_by, s3_endpoint, unsigned
+from scenemosaic.waiting.boto_deadlines import timed_client
+from scenemosaic.waiting.boto_sessions import boto_session
+from scenemosaic.waiting.deadlines import Deadlines
+
+_AWS_HOST: Final = re.compile(r"(.*\.)?(amazonaws\.com(\.[a-z]+)?|api\.aws)")
+
+
+def s3_client() -> Any:
+    """This process's boto3 client for reading sources; safe for many threads."""
+    return _client(os.getpid(), s3_endpoint(), unsigned(), reading_by(), read_deadlines())
+
+
+def aws_session() -> Session:
+    """This process's session for reading sources."""
+    return _boto_session(os.getpid(), reading_by())
+
+
+def credentials_mark(location: str) -> object:
+    """Another value where credentials are others; None without any.
+
+    Renews temporary ones that are about to expire. Raises TransientStoreError where that fails.
+    """
+    try:
+        known = aws_session().get_credentials()
+        frozen = None if known is None else known.get_frozen_credentials()
+    except BotoCoreError as error:
+        raise TransientStoreError(f"{location}: its AWS credentials: {error}") from None
+    return None if frozen is None else hash((frozen.access_key, frozen.token))
+
+
+def profile_endpoint() -> str | None:
+    """The endpoint that boto3 takes from its files, where it is none of AWS's own."""
+    url = str(s3_client().meta.endpoint_url)
+    return None if _AWS_HOST.fullmatch(urlsplit(url).hostname or "") else url
+
+
+@lru_cache(maxsize=4)
+def _client(
+    pid: int, endpoint: str | None, anonymous: bool, access: Access, waits: Deadlines
+) -> Any:
+    config = Config(
+        connect_timeout=waits.connect_s,
+        read_timeout=waits.silence_s,
+        retries={"mode": "standard", "total_max_attempts": 4},
+        s3={"addressing_style": "path"} if endpoint else None,
+        signature_version=UNSIGNED if anonymous else None,
+    )
+    client = _boto_session(pid, access).client("s3", config=config, endpoint_url=endpoint)
+    return timed_client(client)
+
+
+@lru_cache(maxsize=4)
+def _boto_session(pid: int, access: Access) -> Session:
+    try:
+        return boto_session(access)
+    except BotoCoreError as error:
+        raise PermanentStoreError(f"AWS configuration: {error}") from error
