@@ -1,5 +1,6 @@
 """boto3's sessions, which read AWS's descriptions of its services once for a process."""
 
+import os
 from functools import lru_cache
 
 import boto3.session
@@ -29,6 +30,15 @@ def _of_the_environment(region: str | None) -> boto3.session.Session:
     return made
 
 
+class _Descriptions(Loader):
+    """Knows a service by its folder's name: looking into all 400 takes 40 ms of CPU, twice."""
+
+    def list_available_services(self, type_name: str) -> list[str]:
+        folders = (path for path in self.search_paths if os.path.isdir(path))
+        return sorted({name for folder in folders for name in os.listdir(folder)})
+
+
 @lru_cache(maxsize=1)
 def _loader(data_path: str | None) -> Loader:
-    return create_loader(data_path)
+    paths = create_loader(data_path).search_paths
+    return _Descriptions(paths, include_default_search_paths=False)

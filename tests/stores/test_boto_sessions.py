@@ -6,9 +6,11 @@ from typing import Any
 import boto3.session
 import botocore.session
 import pytest
+from botocore.exceptions import DataNotFoundError
 from botocore.loaders import JSONFileLoader, create_loader
 
 from scenemosaic.access import Access, register
+from scenemosaic.waiting import boto_sessions
 from scenemosaic.waiting.boto_sessions import boto_session
 
 
@@ -36,6 +38,24 @@ def test_what_a_client_has_read_is_not_read_again(monkeypatch: pytest.MonkeyPatc
     assert read == []
     boto3.session.Session().client("s3")
     assert read != []
+
+
+def test_no_service_is_looked_into_but_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    exists = JSONFileLoader.exists
+
+    def noted(self: JSONFileLoader, path: str) -> bool:
+        looked.append(path)
+        return exists(self, path)
+
+    boto_sessions._loader.cache_clear()
+    monkeypatch.setattr(JSONFileLoader, "exists", noted)
+    session: Any = boto_session()
+    session.client("s3")
+    session.client("dynamodb")
+    assert 0 < len(looked) < 100
+    with pytest.raises(DataNotFoundError, match="none-of-these"):
+        session.client("none-of-these")
 
 
 def test_each_session_has_the_environment_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
