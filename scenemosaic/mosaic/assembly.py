@@ -18,7 +18,7 @@ from scenemosaic.mosaic.picture import Picture
 from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
 from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.mosaic.reaching import reaching_levels
-from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_level
+from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_levels
 from scenemosaic.mosaic.top import AT_ONCE, TopMaker
 from scenemosaic.mosaic.top_boxes import box_levels, top_boxes
 from scenemosaic.plans.plan import Plan
@@ -76,7 +76,7 @@ def assembled(
     reuse_large_buffers()
     template = check_contract(tiles, recipe, partial(_part, get))
     tiling = recipe.tiling()
-    levels = [tile_level(tiles, k, coded) for k, coded in enumerate(tile_recipes(recipe))]
+    levels = tile_levels(tiles, tile_recipes(recipe))
     seeds = levels.pop() if len(levels) > tiling.tile_levels + 1 else None
     with tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file:
         scratch = Scratch(file.file, file.name)

@@ -6,6 +6,7 @@ the store to copy passes through this process as well, and lies next to it in th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from scenemosaic.mosaic.pieces import Fetch, Piece, PieceLevel
@@ -69,21 +70,17 @@ def at_hand(tiles: Sequence[StoredTile], least_bytes: int, kept_bytes: int = KEP
     """For a store that copies runs of ``least_bytes`` and more by itself."""
     ends: dict[str, int] = {}
     for tile in tiles:
-        end = _short_end(tile, least_bytes)
-        kept_bytes -= end - tile.header_bytes
+        start, end = _short_runs(tile, least_bytes)
+        kept_bytes -= end - start
         if kept_bytes < 0:
             break
-        if end > tile.header_bytes:
+        if end > start:
             ends[tile.key] = end
     return AtHand(ends)
 
 
-def _short_end(tile: StoredTile, least_bytes: int) -> int:
-    """Where the last of a tile's runs ends that are too short, counted from the smallest."""
-    end = tile.header_bytes
-    for level in reversed(range(len(tile.sizes))):
-        after = tile.run_offset(level - 1) if level else tile.row.bytes
-        if after - end >= least_bytes:
-            break
-        end = after
-    return end
+def _short_runs(tile: StoredTile, least_bytes: int) -> tuple[int, int]:
+    """Where those of a tile's runs begin and end that are too short, from the smallest one on."""
+    bounds = [*reversed(tile.run_offsets()), tile.row.bytes]
+    long = (start for start, end in pairwise(bounds) if end - start >= least_bytes)
+    return bounds[0], next(long, tile.row.bytes)

@@ -4,9 +4,10 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import sub
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grids.grid import Window, ceil_div
+from scenemosaic.grids.grid import Window
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.block_order import stored_order
@@ -14,7 +15,7 @@ from scenemosaic.mosaic.pieces import Piece, PieceLevel
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import Copying, CopyRun, Literal, Segment
 from scenemosaic.tiff.ifd import BadTiff
-from scenemosaic.tiff.layout import Placed, Template, plan_file
+from scenemosaic.tiff.layout import LevelShape, Placed, Template, plan_file
 from scenemosaic.tiff.runs import Crcs, Sizes, run_bytes, unpack
 from scenemosaic.tile import level_shape, window_shapes
 
@@ -35,14 +36,14 @@ class StoredTile:
     header_crc: int | None
     row_crcs: tuple[Crcs | None, ...]
 
-    def run_offset(self, level: int) -> int:
-        """Where a level's run begins in the tile: the smallest level comes first."""
-        runs = self.sizes[: level + 1]
-        return self.row.bytes - sum(run_bytes(sizes, self.frame_bytes) for sizes in runs)
+    def run_offsets(self) -> list[int]:
+        """Where each level's run begins in the tile, level 0 first; the smallest comes first."""
+        lengths = (run_bytes(sizes, self.frame_bytes) for sizes in self.sizes)
+        return list(accumulate(lengths, sub, initial=self.row.bytes))[1:]
 
     @property
     def header_bytes(self) -> int:
-        return self.run_offset(len(self.sizes) - 1)
+        return self.run_offsets()[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +81,43 @@ def _by_level(row_crcs: Crcs | None, counts: Sequence[int]) -> tuple[Crcs | None
     )
 
 
-def tile_level(tiles: Sequence[StoredTile], level: int, recipe: Recipe) -> PieceLevel:
-    """Level ``level`` of the mosaic as the runs of all tiles, in the order of the windows.
+def tile_levels(tiles: Sequence[StoredTile], recipes: Sequence[Recipe]) -> list[PieceLevel]:
+    """The mosaic's levels as the runs of all tiles, each in the order of the windows.
 
-    ``recipe`` is that of the level: of the tiles' own, or of their seeds.
+    ``recipes`` are those of the tiles' levels, level 0 first: their own, and that of their seeds.
     """
-    shape = level_shape(recipe, *recipe.tiling().size_at(level))
-    run_size = recipe.window_size >> level
-    pieces = [_piece(tile, level, run_size // recipe.block_size, recipe) for tile in tiles]
-    return PieceLevel(shape, run_size, pieces, recipe)
+    by_tile = [_pieces(tile, recipes) for tile in tiles]
+    return [
+        PieceLevel(
+            level_shape(recipe, *recipe.tiling().size_at(level)),
+            recipe.window_size >> level,
+            [pieces[level] for pieces in by_tile],
+            recipe,
+        )
+        for level, recipe in enumerate(recipes)
+    ]
 
 
-def _piece(tile: StoredTile, level: int, blocks: int, recipe: Recipe) -> Piece:
-    scale = 1 << level
-    height, width = ceil_div(tile.window.height, scale), ceil_div(tile.window.width, scale)
-    shape = level_shape(recipe, height, width)
-    sizes = tile.sizes[level]
-    placed = Placed(tile.window.row * blocks, tile.window.col * blocks, shape, sizes)
-    length = placed.size_bytes
-    crc = tile.row.crc[level]
-    run = CopyRun(tile.key, tile.row.etag, tile.run_offset(level), length, crc) if length else None
+def _pieces(tile: StoredTile, recipes: Sequence[Recipe]) -> list[Piece]:
+    offsets = tile.run_offsets()
+    ends = (tile.row.bytes, *offsets)
+    shapes = window_shapes(tile.window, recipes[0])
+    return [
+        _piece(tile, level, recipe, shape, (offset, end))
+        for level, (recipe, shape, offset, end) in enumerate(
+            zip(recipes, shapes, offsets, ends, strict=False)
+        )
+    ]
+
+
+def _piece(
+    tile: StoredTile, level: int, recipe: Recipe, shape: LevelShape, span: tuple[int, int]
+) -> Piece:
+    blocks = (recipe.window_size >> level) // recipe.block_size
+    row, col = tile.window.row * blocks, tile.window.col * blocks
+    (start, end), crc = span, tile.row.crc[level]
+    run = CopyRun(tile.key, tile.row.etag, start, end - start, crc) if end > start else None
+    placed = Placed(row, col, shape, tile.sizes[level])
     return Piece(placed, run, crc, f"{tile.row.sha256}:{level}", tile.row_crcs[level])
 
 

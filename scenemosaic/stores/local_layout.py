@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from scenemosaic.errors import InputError, NotAnObject, PermanentStoreError
+from scenemosaic.errors import InputError, NotAnObject, PermanentStoreError, SceneMosaicError
 from scenemosaic.keys import HIDDEN, check_key
 from scenemosaic.stores import local_files as files
 
@@ -27,16 +27,21 @@ class Layout:
         """
         if is_reserved(check_key(key)):
             raise InputError(f"{key!r} is kept for the store itself")
-        root = str(self.root)
-        hidden, own = os.path.join(root, HIDDEN), os.path.join(root, key)
-        for inner, error in ((hidden, PermanentStoreError), (own, NotAnObject)):
-            real = os.path.realpath(inner)
-            if real != root and not real.startswith(os.path.join(root, "")):
-                raise error(
-                    f"{inner} leaves the root {root} through a symbolic link; "
-                    "name the link's target as the root, or remove the link"
-                )
+        self._check_inside(HIDDEN, PermanentStoreError)
+        self._check_inside(key, NotAnObject)
         return self.root / key
+
+    def _check_inside(self, name: str, error: type[SceneMosaicError]) -> None:
+        root, inner = str(self.root), os.path.join(self.root, name)
+        # The root has no links in it (scenemosaic.roots): what lies below is looked at.
+        if not any(map(os.path.islink, _steps(root, name))):
+            return
+        real = os.path.realpath(inner)
+        if real != root and not real.startswith(os.path.join(root, "")):
+            raise error(
+                f"{inner} leaves the root {root} through a symbolic link; "
+                "name the link's target as the root, or remove the link"
+            )
 
     def meta_path(self, key: str) -> Path:
         return self.root / HIDDEN / "meta" / f"{key}.json"
@@ -77,6 +82,14 @@ class Layout:
                 return []
             folders = [f"{entry.name}/" for entry in found if entry.is_dir(follow_symlinks=False)]
             return folders + [entry.name for entry in found if entry.is_file(follow_symlinks=False)]
+
+
+def _steps(root: str, name: str) -> Iterator[str]:
+    """The paths from the first folder below ``root`` to what ``name`` names."""
+    path = root
+    for part in name.split("/"):
+        path = os.path.join(path, part)
+        yield path
 
 
 def is_reserved(key: str) -> bool:

@@ -128,7 +128,8 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
     follows the header directly: the runs of the smallest level first, level 0 last.
     BigTIFF is chosen from the exact size.
     """
-    data_bytes = sum(run.size_bytes for level in levels for run in level.runs)
+    lengths = [[run.size_bytes for run in level.runs] for level in levels]
+    data_bytes = sum(map(sum, lengths))
     framed = levels[0].shape.frame_bytes != BARE
     in_rows = all(level.in_rows for level in levels)
     empty = [_blank(level.shape) for level in levels]
@@ -140,21 +141,23 @@ def plan_file(template: Template, levels: Sequence[Level], *, shift: tuple[int, 
             break
     arrays: list[tuple[Offsets, Sizes]] = []
     position = header_bytes
-    for level in reversed(levels):
-        array, position = _arrays(level, position)
+    for level, runs in zip(reversed(levels), reversed(lengths), strict=True):
+        array, position = _arrays(level, runs, position)
         arrays.insert(0, array)
     directories = _directories(template, levels, arrays, shift, big)
     header = front + ifd.write(directories, len(front), big=big)
     return FileLayout(header, header_bytes + data_bytes, big)
 
 
-def _arrays(level: Level, position: int) -> tuple[tuple[Offsets, Sizes], int]:
+def _arrays(
+    level: Level, lengths: Sequence[int], position: int
+) -> tuple[tuple[Offsets, Sizes], int]:
     """Block offsets and sizes of a level (image blocks, then mask blocks), and its end."""
     shape = level.shape
     offsets, counts = _blank(shape)
-    for run in level.runs:
+    for run, length in zip(level.runs, lengths, strict=True):
         starts = block_offsets(run.sizes, position, run.shape.frame_bytes)
-        position += run.size_bytes
+        position += length
         for target, source in ((offsets, starts), (counts, run.sizes)):
             scatter(target, source, shape, run)
     return (offsets, counts), position

@@ -86,7 +86,8 @@ def _crc_on(crc: int, piece: bytes) -> int:
 
 def run_bytes(sizes: Sizes, frame_bytes: int) -> int:
     """The length in bytes of a run of blocks of these sizes."""
-    return int(sizes.sum(dtype=np.int64)) + frame_bytes * int(np.count_nonzero(sizes))
+    length = int(sizes.sum(dtype=np.int64))
+    return length + frame_bytes * int(np.count_nonzero(sizes)) if frame_bytes else length
 
 
 def row_bytes(sizes: Sizes, across: int, frame_bytes: int) -> npt.NDArray[np.int64]:

@@ -10,11 +10,11 @@ from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.mosaic.box_bytes import BoxBytes, Get, box_bytes
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.pieces import PieceLevel, Scratch
-from scenemosaic.mosaic.stitch import StoredTile, tile_level
+from scenemosaic.mosaic.stitch import StoredTile, tile_levels
 from scenemosaic.mosaic.top import Box, Made, TopMaker
 from scenemosaic.mosaic.top_boxes import exact_coding, exact_levels, size_below
 from scenemosaic.recipes.recipe import Recipe
-from scenemosaic.recipes.seed import seed_recipe
+from scenemosaic.recipes.seed import seed_recipe, tile_recipes
 from scenemosaic.stores.port import CopyRun, Segment
 from scenemosaic.tiff.runs import Run
 from scenemosaic.tile import level_shape
@@ -56,7 +56,7 @@ def _seeds(recipe: Recipe, box: Box, tiles: Sequence[StoredTile]) -> PieceLevel:
     if coded is None:
         raise IncompleteError("the tiles carry no seeds, and no box is made of them")
     shape = level_shape(coded, *size_below(recipe, box, level))
-    return replace(tile_level(tiles, level, coded), shape=shape)
+    return replace(tile_levels(tiles, tile_recipes(recipe))[level], shape=shape)
 
 
 def _fetched(seeds: PieceLevel, get: Get) -> dict[Segment, bytes]:

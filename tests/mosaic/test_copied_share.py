@@ -16,11 +16,11 @@ def test_most_of_level_0_is_copied_inside_the_store_at_the_automatic_window() ->
     window = choose_window(SIDE, SIDE, block, 6, "deflate")
     job = tile_job(pixels, recipe_for(pixels, window, block_size=block))
     tiles = tiles_in_order(job.plan, job.rows)
-    level_0 = sum(tile.row.bytes - tile.run_offset(0) for tile in tiles)
+    level_0 = sum(tile.row.bytes - tile.run_offsets()[0] for tile in tiles)
     copying = S3Store.capabilities.copying
     with assembled(tiles, job.plan.recipe, job.get, copying=copying) as made:
         parts = plan_parts(made.stitched.segments)
-    starts = {tile.key: tile.run_offset(0) for tile in tiles}
+    starts = {tile.key: tile.run_offsets()[0] for tile in tiles}
     copied = 0
     for part in parts:
         if isinstance(part, CopyPart):

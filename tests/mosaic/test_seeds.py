@@ -74,8 +74,10 @@ def test_assembly_reads_nothing_of_the_tiles_but_seeds(compress: str) -> None:
     tiles = tiles_in_order(job.plan, job.rows)
     with assembled(tiles, job.plan.recipe, get) as made:
         made.preview()
-    seeds = [(tile.run_offset(2), tile.run_offset(1) - tile.run_offset(2)) for tile in tiles]
-    whole = [(tile.run_offset(0), tile.row.bytes - tile.run_offset(0)) for tile in tiles]
+    seeds = [
+        (tile.run_offsets()[2], tile.run_offsets()[1] - tile.run_offsets()[2]) for tile in tiles
+    ]
+    whole = [(tile.run_offsets()[0], tile.row.bytes - tile.run_offsets()[0]) for tile in tiles]
     assert sorted(read) == sorted([(0, tiles[0].header_bytes), *seeds, *whole])
 
 
