@@ -38,7 +38,7 @@ def stored_order(level: PieceLevel, copying: Copying) -> StoredLevel:
     if not _may_be_split(level) or _block_rows(level) > copying.most_runs:
         return _window_major(level)
     lengths = [_lengths(piece) for piece in level.pieces]
-    if not is_cheap(np.concatenate(lengths), copying):
+    if not (_is_made_here(level) or is_cheap(np.concatenate(lengths), copying)):
         return _window_major(level)
     return _row_major(level, lengths)
 
@@ -61,6 +61,11 @@ def _window_major(level: PieceLevel, *, in_rows: bool = False) -> StoredLevel:
     runs = [piece.placed for piece in level.pieces]
     sources = [piece.source for piece in level.pieces if piece.source is not None]
     return StoredLevel(Level(level.shape, runs, in_rows=in_rows), sources)
+
+
+def _is_made_here(level: PieceLevel) -> bool:
+    """Whether no store copies any of it: what this process sends may lie in any order."""
+    return not any(isinstance(piece.source, CopyRun) for piece in level.pieces)
 
 
 def _may_be_split(level: PieceLevel) -> bool:

@@ -7,7 +7,7 @@ from itertools import accumulate
 from operator import sub
 
 from scenemosaic.errors import IncompleteError
-from scenemosaic.grids.grid import Window
+from scenemosaic.grids.grid import Window, ceil_div
 from scenemosaic.keys import tile_key
 from scenemosaic.manifests.port import Row
 from scenemosaic.mosaic.block_order import stored_order
@@ -15,7 +15,7 @@ from scenemosaic.mosaic.pieces import Piece, PieceLevel
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import Copying, CopyRun, Literal, Segment
 from scenemosaic.tiff.ifd import BadTiff
-from scenemosaic.tiff.layout import LevelShape, Placed, Template, plan_file
+from scenemosaic.tiff.layout import Placed, Template, plan_file
 from scenemosaic.tiff.runs import Crcs, Sizes, run_bytes, unpack
 from scenemosaic.tile import level_shape, window_shapes
 
@@ -100,24 +100,19 @@ def tile_levels(tiles: Sequence[StoredTile], recipes: Sequence[Recipe]) -> list[
 
 def _pieces(tile: StoredTile, recipes: Sequence[Recipe]) -> list[Piece]:
     offsets = tile.run_offsets()
-    ends = (tile.row.bytes, *offsets)
-    shapes = window_shapes(tile.window, recipes[0])
+    spans = zip(offsets, (tile.row.bytes, *offsets), strict=False)
     return [
-        _piece(tile, level, recipe, shape, (offset, end))
-        for level, (recipe, shape, offset, end) in enumerate(
-            zip(recipes, shapes, offsets, ends, strict=False)
-        )
+        _piece(tile, level, recipe, *span)
+        for level, (recipe, span) in enumerate(zip(recipes, spans, strict=True))
     ]
 
 
-def _piece(
-    tile: StoredTile, level: int, recipe: Recipe, shape: LevelShape, span: tuple[int, int]
-) -> Piece:
-    blocks = (recipe.window_size >> level) // recipe.block_size
-    row, col = tile.window.row * blocks, tile.window.col * blocks
-    (start, end), crc = span, tile.row.crc[level]
+def _piece(tile: StoredTile, level: int, recipe: Recipe, start: int, end: int) -> Piece:
+    scale, blocks = 1 << level, (recipe.window_size >> level) // recipe.block_size
+    window, crc = tile.window, tile.row.crc[level]
+    shape = level_shape(recipe, ceil_div(window.height, scale), ceil_div(window.width, scale))
+    placed = Placed(window.row * blocks, window.col * blocks, shape, tile.sizes[level])
     run = CopyRun(tile.key, tile.row.etag, start, end - start, crc) if end > start else None
-    placed = Placed(row, col, shape, tile.sizes[level])
     return Piece(placed, run, crc, f"{tile.row.sha256}:{level}", tile.row_crcs[level])
 
 

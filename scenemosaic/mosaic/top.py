@@ -151,8 +151,9 @@ class TopMaker:
     def _step(self, base: PieceLevel) -> int:
         """How many levels a leaf makes: as many as keep its pixels few, and at least one."""
         pixel_bytes = ITEM_SIZES[self.recipe.dtype] * self.recipe.bands
+        run_size = (self.seeds or base).run_size
         step = 1
-        while step < _MAX_STEP and (base.run_size << (step + 1)) ** 2 * pixel_bytes <= _LEAF_BYTES:
+        while step < _MAX_STEP and (run_size << (step + 1)) ** 2 * pixel_bytes <= _LEAF_BYTES:
             step += 1
         return step
 

@@ -60,5 +60,11 @@ def _quickest(recipe: Recipe) -> tuple[str, int]:
 def tile_recipes(recipe: Recipe) -> tuple[Recipe, ...]:
     """How each of a tile's levels is encoded: the levels 0..K, and the seed where there is one."""
     seed = seed_recipe(recipe)
-    own = (recipe,) * (recipe.tiling().tile_levels + 1)
+    own = (recipe,) * _own_levels(recipe)
     return own if seed is None else (*own, seed)
+
+
+@functools.lru_cache(maxsize=64)
+def _own_levels(recipe: Recipe) -> int:
+    """How many levels of a tile the mosaic takes over; asked for each of its windows."""
+    return recipe.tiling().tile_levels + 1
