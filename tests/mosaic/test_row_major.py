@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rasterio.io import MemoryFile
 
 from scenemosaic.errors import IncompleteError
+from scenemosaic.mosaic import top
 from scenemosaic.mosaic.assembly import assembled, tiles_in_order
 from scenemosaic.mosaic.block_order import stored_order
 from scenemosaic.mosaic.pieces import Piece, PieceLevel
@@ -95,6 +96,19 @@ def test_both_orders_hold_the_same_blocks(job: MemoryJob) -> None:
     assert CLAIM not in by_window[:200] or all(map(increases, by_window_levels))
     for one, other in zip(by_window_levels, levels, strict=True):
         assert np.array_equal(one.sizes, other.sizes)
+
+
+@pytest.mark.parametrize("interleave", ["pixel", "band"])
+def test_what_assembly_makes_is_row_major_however_long_the_copies_of_a_store_are(
+    interleave: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(top, "_LEAF_BYTES", 32 << 10)  # several leaves of several blocks
+    pixels = noise("uint16", (3, 500, 500), 1)
+    job = tile_job(pixels, recipe_for(pixels, BLOCK, block_size=BLOCK, interleave=interleave))
+    levels = arrays_of(job, job.mosaic(copying=Copying(1 << 30)))
+    made_here = levels[job.plan.recipe.tiling().tile_levels + 1 :]
+    assert len(made_here) > 2
+    assert all(map(increases, made_here))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
