@@ -174,6 +174,12 @@ class RetentionError(PermanentStoreError):
     kind = "retention"
 
 
+class Unreadable(PermanentStoreError):
+    """This one object may not be read; others may."""
+
+    kind = "unreadable"
+
+
 class MissingCapability(PermanentStoreError):
     """The store or manifest does not offer what was asked of it."""
 

@@ -89,10 +89,20 @@ def _advice(report: VerifyReport, shown: Sequence[Finding], place: Place) -> lis
     parts = [f"{counted(len(windows), 'window')} ({some(windows)})"] if windows else []
     parts += [f"the {name}" for name in off if name not in windows]
     damaged, then = f"Damaged: {', '.join(parts)}.", f"{repair} [--source PATH]"
-    if blocking := dict.fromkeys(one.subject for one in shown if one.blocks_repair):
-        first = f"First move away what is not ours (a row: delete it): {some(list(blocking))}"
-        return [*lines, f"{damaged} {first}. Then: {then}"]
-    return [*lines, f"{damaged} Next: {then}"]
+    first = [
+        f"First {act}: {some(list(dict.fromkeys(subjects)))}."
+        for act, subjects in _first(shown).items()
+        if subjects
+    ]
+    return [*lines, " ".join([damaged, *first, f"{'Then' if first else 'Next'}: {then}"])]
+
+
+def _first(shown: Sequence[Finding]) -> dict[str, list[str]]:
+    """What a person has to do before a repair, and of what."""
+    blocking = [one for one in shown if one.blocks_repair]
+    closed = [one.subject for one in blocking if one.kind is Kind.UNREADABLE]
+    others = [one.subject for one in blocking if one.kind is not Kind.UNREADABLE]
+    return {"move away what is not ours (a row: delete it)": others, "make readable": closed}
 
 
 def _folded(findings: Sequence[Finding]) -> list[Finding]:

@@ -95,8 +95,8 @@ def verdict(outcomes: Sequence[WindowRepair]) -> SceneMosaicError | None:
     blocked = [one for one in outcomes if one.outcome == "blocked"]
     if blocked:
         return ForeignObject(
-            f"{counted(len(blocked), 'window')} cannot be repaired where something that is not "
-            f"ours stands: {_named(blocked)}; then repair again"
+            f"{counted(len(blocked), 'window')} cannot be repaired where something stands that is "
+            f"not ours, or may not be read: {_named(blocked)}; then repair again"
         )
     failed = [one for one in outcomes if one.outcome == "failed"]
     if failed:

@@ -20,6 +20,7 @@ from scenemosaic.errors import (
     IncompleteError,
     NotAnObject,
     TransientStoreError,
+    Unreadable,
 )
 from scenemosaic.keys import check_key
 from scenemosaic.roots import Root
@@ -137,11 +138,14 @@ class LocalStore:
         return LocalProbes(self._layout)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        """Every object whose key begins with ``prefix``. Symbolic links are not followed."""
+        """Every object whose key begins with ``prefix``. Symbolic links are not followed.
+
+        Nor is what may not be read, which has no ETag for us: whoever asks for its key is told.
+        """
         for key in self._layout.keys(prefix):
             try:
                 info = self.head(key)
-            except NotAnObject:  # below a folder that is a link out of the root
+            except (NotAnObject, Unreadable):  # the former: below a link out of the root
                 continue
             if info is not None:
                 yield ObjectInfo(key, info.size_bytes, info.etag, last_modified=info.last_modified)
@@ -177,6 +181,11 @@ class LocalStore:
                 if error.errno in _NO_FILE:
                     raise NotAnObject(
                         f"{self._layout.named(key)} is not a file ({error.strerror}); move it away"
+                    ) from error
+                if error.errno == errno.EACCES:
+                    raise Unreadable(
+                        f"{self._layout.named(key)} may not be read ({error.strerror}); "
+                        "give this user the right to read it"
                     ) from error
                 raise
             try:

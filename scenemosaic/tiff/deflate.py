@@ -67,7 +67,8 @@ def chosen(sample: Sample, level: int | None = None, effort: str = "balanced") -
         return _smallest(sample())
     rows, wanted = sample(), libdeflate(LIBDEFLATE_LEVEL if level is None else level)
     most_bytes = len(wanted(rows)) * (_WORTH if level is None else _SURE)
-    return next((one for one in CHEAP if len(one(rows)) <= most_bytes), wanted)
+    others = (one for one in CHEAP if one.name != wanted.name)
+    return next((one for one in others if len(one(rows)) <= most_bytes), wanted)
 
 
 def _smallest(rows: Any) -> Compressor:

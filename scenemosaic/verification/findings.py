@@ -23,6 +23,7 @@ class Kind(enum.Enum):
     METADATA = "metadata"  # the object's own metadata lacks or contradicts its checksum
     FOREIGN = "foreign-object"
     NOT_AN_OBJECT = "not-an-object"  # a folder, say, or a link out of the root
+    UNREADABLE = "unreadable-object"  # by permissions or an archive tier: nothing is known of it
     BAD_ROW = "unreadable-row"  # it does not decode
     UNDECODABLE = "undecodable"  # --deep
     STRAY = "stray-object"  # an object that no row and no window of the plan explains
@@ -41,7 +42,7 @@ GONE = frozenset({Kind.MISSING_OBJECT, Kind.DELETE_MARKER})
 DAMAGED = frozenset(
     {
         *(Kind.SIZE, Kind.CHECKSUM, Kind.BLOCKS, Kind.METADATA),
-        *(Kind.FOREIGN, Kind.NOT_AN_OBJECT, Kind.UNDECODABLE),
+        *(Kind.FOREIGN, Kind.NOT_AN_OBJECT, Kind.UNDECODABLE, Kind.UNREADABLE),
     }
 )
 
@@ -61,8 +62,8 @@ class Finding:
 
     @property
     def blocks_repair(self) -> bool:
-        """Whether no repair replaces what stands there, nor passes it: a person moves it away."""
-        if self.kind is Kind.NOT_AN_OBJECT:
+        """Whether no repair replaces what stands there, nor passes it: a person has to act."""
+        if self.kind in (Kind.NOT_AN_OBJECT, Kind.UNREADABLE):
             return self.subject not in ("mosaic", "preview")  # these have revisions
         return self.kind is Kind.BAD_ROW or (self.kind, self.subject) == (Kind.FOREIGN, "item")
 

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from scenemosaic import keys
 from scenemosaic.committing import history
 from scenemosaic.committing.commit import retrying
-from scenemosaic.errors import NotAnObject, PermanentStoreError
+from scenemosaic.errors import NotAnObject, PermanentStoreError, RetentionError, Unreadable
 from scenemosaic.job_rows import BadRow, readable_row_of
 from scenemosaic.manifests.port import Row
 from scenemosaic.session import JobSpec, Session
@@ -19,6 +19,8 @@ from scenemosaic.verification.reading import Replaced, reader
 
 T = TypeVar("T")
 _LOOKS: Final = 5
+# Of a read, both are of this one object: an archive tier, its own permissions.
+UNREADABLE: Final = (RetentionError, Unreadable)
 
 
 def inspect_window(
@@ -66,7 +68,10 @@ def _inspect(
     if info is None:
         found = absent(window.name) if row is None else gone(session, window.name, key, row)
         return WindowState(number, window.name, row, None, (found,))
-    content = read_tile(reader(session, info), info.size_bytes, window, recipe, deep=deep)
+    try:
+        content = read_tile(reader(session, info), info.size_bytes, window, recipe, deep=deep)
+    except UNREADABLE as error:
+        return WindowState(number, window.name, row, info, (unreadable(window.name, error),))
     uri = session.store.object_uri(key)
     findings = tuple(rules.of_tile(window.name, job_id, row, uri, info, content))
     return WindowState(number, window.name, row, info, findings)
@@ -78,6 +83,13 @@ def found_at(session: Session, subject: str, key: str) -> ObjectInfo | Finding |
         return head(session, key)
     except NotAnObject as error:
         return Finding(subject, Kind.NOT_AN_OBJECT, str(error))
+    except UNREADABLE as error:
+        return unreadable(subject, error)
+
+
+def unreadable(subject: str, error: PermanentStoreError) -> Finding:
+    """The finding of an object that stands there, and of which no more can be said."""
+    return Finding(subject, Kind.UNREADABLE, str(error))
 
 
 def head(session: Session, key: str) -> ObjectInfo | None:

@@ -14,7 +14,14 @@ from scenemosaic.stores.port import ObjectInfo
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.verification import rules
 from scenemosaic.verification.findings import GONE, Finding, Kind
-from scenemosaic.verification.inspection import absent, bad_row, found_at, gone
+from scenemosaic.verification.inspection import (
+    UNREADABLE,
+    absent,
+    bad_row,
+    found_at,
+    gone,
+    unreadable,
+)
 from scenemosaic.verification.mosaic_bytes import MosaicBytes, Verdict, open_mosaic
 from scenemosaic.verification.reading import reader
 from scenemosaic.verification.small_files import check_item, check_preview
@@ -35,7 +42,7 @@ class MosaicCheck:
         self._no_object = found if isinstance(found, Finding) else None
         self._info = None if isinstance(found, Finding) else found
         self._bytes: MosaicBytes | None = None
-        self._broken: str | None = None
+        self._broken: Finding | None = None
         self._row: Row | None = None
         self._bad_row: BadRow | None = None
         self._facts: list[RowFact] = []
@@ -102,7 +109,9 @@ class MosaicCheck:
         try:
             self._bytes = open_mosaic(reader(self._session, info), info.size_bytes, recipe)
         except BadTiff as error:
-            self._broken = str(error)
+            self._broken = Finding(SUBJECT, Kind.BLOCKS, f"no mosaic of this job: {error}")
+        except UNREADABLE as error:
+            self._broken = unreadable(SUBJECT, error)
 
     def _of_object(self, info: ObjectInfo) -> Iterator[Finding]:
         row, uri = self._row, self._session.store.object_uri(info.key)
@@ -125,7 +134,8 @@ class MosaicCheck:
             text = "built from other rows than those that stand now: assemble or repair again"
             yield Finding(SUBJECT, Kind.STALE_MOSAIC, text)
         if self._bytes is None:
-            yield Finding(SUBJECT, Kind.BLOCKS, f"no mosaic of this job: {self._broken}")
+            if self._broken is not None:
+                yield self._broken
             return
         verdict = self._bytes.check(deep=deep, workers=workers, progress=progress)
         yield from rules.of_undecodable(SUBJECT, verdict.undecodable, verdict.bad_blocks)

@@ -1,19 +1,26 @@
 """What is nobody's to replace: no file in an object's place, rows that do not decode."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flows.verbs.verify import as_text
 from scenemosaic import keys
+from scenemosaic.errors import RetentionError
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport
+from scenemosaic.stores.local import LocalStore
 from scenemosaic.verification.verify import verify, verify_job
 from tests.jobs.places import MakePlace
 from tests.verification.conftest import Finish
 from tests.verification.damage import ME, NAME, OTHER_NAME, Damage, pairs
 
 Block = Callable[[Path], None]
+Close = Callable[[Path, pytest.MonkeyPatch], None]
 
 
 def _folder(path: Path) -> None:
@@ -56,6 +63,60 @@ def test_no_file_in_a_tiles_place_hides_no_other_finding(
     assert str(path) in str(repaired.error)
     assert not path.is_file() or path.is_symlink()
     assert local_damage.found() == {(NAME, "not-an-object")}
+
+
+def _no_right(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another user's file: the tests may run as root, whom no permission stops."""
+    opened = os.open
+
+    def refused(name: Any, *rest: Any, **options: Any) -> int:
+        if os.fspath(name) == str(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(name, *rest, **options)
+
+    monkeypatch.setattr(os, "open", refused)
+
+
+def _archived(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As S3 answers for an object in an archive class: it has a HEAD, and no GET."""
+    get = LocalStore.get
+
+    def refused(self: LocalStore, key: str, *rest: Any) -> bytes:
+        if path.match(key):
+            raise RetentionError(f"{path}; it lies in an archive class: restore it first")
+        return get(self, key, *rest)
+
+    monkeypatch.setattr(LocalStore, "get", refused)
+
+
+@pytest.mark.parametrize("close", [_no_right, _archived])
+def test_a_tile_that_may_not_be_read_hides_no_other_finding_and_is_left_as_it_is(
+    local_damage: Damage, small_scene: Path, close: Close
+) -> None:
+    path = local_damage.path(local_damage.tile())
+    before = path.read_bytes()
+    local_damage.delete(local_damage.tile(OTHER_NAME))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        close(path, monkeypatch)
+        report = verify(local_damage.spec)
+        assert pairs(report) == {(NAME, "unreadable-object"), (OTHER_NAME, "missing-object")}
+        assert str(path) in report.findings[1].detail
+        text = as_text(report, local_damage.spec.place)
+        assert f"First make readable: {NAME}. Then: scenemosaic repair" in text
+        repaired = _repair(local_damage, small_scene)
+    outcomes = {one.window: one.outcome for one in repaired.windows}
+    assert outcomes == {NAME: "blocked", OTHER_NAME: "written"}
+    assert path.read_bytes() == before
+    assert local_damage.found() == set()
+
+
+@pytest.mark.parametrize("close", [_no_right, _archived])
+def test_a_mosaic_that_may_not_be_read_is_found_and_made_again(
+    local_damage: Damage, small_scene: Path, close: Close, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close(local_damage.path(keys.mosaic_key(local_damage.job_id)), monkeypatch)
+    assert local_damage.found() == {("mosaic", "unreadable-object")}
+    assert engine.survey(local_damage.spec, (), [str(small_scene)]).renew
 
 
 @pytest.mark.parametrize("what", ["mosaic", "preview", "item", "plan"])
