@@ -6,20 +6,14 @@ taken, no matter by whom, or under IfMatch by a rename while the key's lock is h
 A crash between any two of these leaves either the old state or the new one.
 """
 
-import contextlib
-import errno
 import os
 import secrets
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from scenemosaic.errors import (
     IncompleteError,
     NotAnObject,
-    TransientStoreError,
     Unreadable,
 )
 from scenemosaic.keys import check_key
@@ -28,6 +22,7 @@ from scenemosaic.stores import local_files as files
 from scenemosaic.stores import local_meta as meta
 from scenemosaic.stores.local_compose import write_segments
 from scenemosaic.stores.local_layout import Layout
+from scenemosaic.stores.local_objects import Objects, info_of
 from scenemosaic.stores.local_probes import LocalProbes
 from scenemosaic.stores.local_proof import unenforced
 from scenemosaic.stores.local_scratch import abandoned, discard, scratch_file, sweep
@@ -47,18 +42,6 @@ from scenemosaic.stores.port import (
 # Above this a composed object is not forced to disk: doing so doubles assembly's wall time.
 # docs/adr/0003-local-store.md says what a power cut may then cost.
 SYNC_COMPOSED_BELOW_BYTES = 64 << 20
-_IDENTIFY_ATTEMPTS = 50
-_NO_FILE = (errno.ELOOP, errno.ENXIO)  # links in a circle; a socket
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An object held open: the very file that ``info`` describes, whatever its name points to."""
-
-    descriptor: int
-    status: os.stat_result
-    entry: meta.Entry | None
-    info: ObjectInfo
 
 
 class LocalStore:
@@ -79,6 +62,7 @@ class LocalStore:
     def __init__(self, root: Root, token: Callable[[], str] = secrets.token_hex) -> None:
         self.uri = root.uri
         self._layout = Layout(Path(root.prefix))
+        self._objects = Objects(self._layout)
         self._token = token
         self._swept = False
 
@@ -89,13 +73,13 @@ class LocalStore:
         """Nothing is held open."""
 
     def head(self, key: str) -> ObjectInfo | None:
-        with self.opened(key) as found:
+        with self._objects.opened(key) as found:
             return found.info if found else None
 
     def get(
         self, key: str, offset: int = 0, size_bytes: int | None = None, etag: str | None = None
     ) -> bytes:
-        with self.opened(key) as found:
+        with self._objects.opened(key) as found:
             if found is None:
                 raise IncompleteError(f"{self._layout.named(key)} is absent")
             if etag is not None and found.info.etag != etag:
@@ -124,7 +108,7 @@ class LocalStore:
         metadata: Mapping[str, str],
     ) -> WriteResult:
         def fill(descriptor: int) -> str:
-            size_bytes = write_segments(segments, descriptor, self.opened)
+            size_bytes = write_segments(segments, descriptor, self._objects.opened)
             if size_bytes < SYNC_COMPOSED_BELOW_BYTES:
                 os.fsync(descriptor)
             return meta.sample_proof(descriptor, size_bytes)
@@ -158,59 +142,6 @@ class LocalStore:
     def end(self, key: str, upload_id: str) -> bool:
         return discard(self._layout.scratch_folder, upload_id)
 
-    @contextlib.contextmanager
-    def opened(self, key: str) -> Iterator[Opened | None]:
-        """The object held open and told apart from others, or None where there is none."""
-        path = self._layout.path(key)
-        with files.naming(f"reading {self._layout.named(key)}"):
-            found = self._identify(key, path)
-            try:
-                yield found
-            finally:
-                if found is not None:
-                    os.close(found.descriptor)
-
-    def _identify(self, key: str, path: Path) -> Opened | None:
-        for _ in range(_IDENTIFY_ATTEMPTS):
-            try:
-                # Non-blocking, so that a pipe of that name does not hang us.
-                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-            except (FileNotFoundError, NotADirectoryError):
-                return None
-            except OSError as error:
-                if error.errno in _NO_FILE:
-                    raise NotAnObject(
-                        f"{self._layout.named(key)} is not a file ({error.strerror}); move it away"
-                    ) from error
-                if error.errno == errno.EACCES:
-                    raise Unreadable(
-                        f"{self._layout.named(key)} may not be read ({error.strerror}); "
-                        "give this user the right to read it"
-                    ) from error
-                raise
-            try:
-                found = self._describe(key, path, descriptor)
-            except BaseException:
-                os.close(descriptor)
-                raise
-            if found is not None:
-                return found
-            os.close(descriptor)
-        raise TransientStoreError(f"{self._layout.named(key)} keeps changing while it is looked at")
-
-    def _describe(self, key: str, path: Path, descriptor: int) -> Opened | None:
-        """None where the file was replaced meanwhile, so that its entry may be gone."""
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise NotAnObject(f"{self._layout.named(key)} is not a file; move it away")
-        entries = meta.read_entries(self._layout.meta_path(key))
-        entry = meta.matching(entries, status)
-        if entry is None:
-            if not _is_at(path, status):
-                return None
-            entry = meta.matching_content(entries, descriptor)
-        return Opened(descriptor, status, entry, _info(key, status, entry))
-
     def _write(
         self,
         key: str,
@@ -242,7 +173,7 @@ class LocalStore:
         self, key: str, path: Path, condition: Condition
     ) -> tuple[Answer | None, meta.Entry | None]:
         """Why not to write, if at all, and the entry of what stands there."""
-        with self.opened(key) as found:
+        with self._objects.opened(key) as found:
             if isinstance(condition, IfAbsent):
                 return (Answer.REFUSED if found or os.path.lexists(path) else None), None
             if found is None:
@@ -288,24 +219,4 @@ class LocalStore:
         else:
             scratch.replace(path)
         files.sync_folder(path.parent)
-        return WriteResult(Answer.WRITTEN, _info(key, status, entry))
-
-
-def _is_at(path: Path, status: os.stat_result) -> bool:
-    try:
-        now = path.stat()
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(now, status) and now.st_mtime_ns == status.st_mtime_ns
-
-
-def _info(key: str, status: os.stat_result, entry: meta.Entry | None) -> ObjectInfo:
-    modified = datetime.fromtimestamp(int(status.st_mtime), UTC)
-    return ObjectInfo(
-        key=key,
-        size_bytes=status.st_size,
-        etag=entry.etag if entry else meta.foreign_etag(status),
-        content_type=entry.content_type if entry else "",
-        metadata=dict(entry.metadata) if entry else {},
-        last_modified=modified.strftime("%Y-%m-%dT%H:%M:%SZ"),
-    )
+        return WriteResult(Answer.WRITTEN, info_of(key, status, entry))
