@@ -4,12 +4,12 @@ import socket
 import ssl
 import urllib.error
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from http.client import HTTPException, HTTPMessage
 from typing import Any, Final
 
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.moments import http_date, rfc3339
 from scenemosaic.sources.locations import public_uri, s3_parts
 from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
 from scenemosaic.sources.s3_errors import S3_ERRORS, is_transient, s3_error, status_of
@@ -47,7 +47,7 @@ def head_s3(location: str) -> Facts | None:
         size_bytes=answer["ContentLength"],
         etag=answer.get("ETag"),
         version_id=None if version == "null" else version,
-        last_modified=_rfc3339(answer.get("LastModified")),
+        last_modified=_said_at(answer.get("LastModified")),
     )
 
 
@@ -68,7 +68,7 @@ def head_http(location: str) -> Facts | None:
         wrong = isinstance(getattr(error, "reason", None), ssl.SSLCertVerificationError)
         kind = PermanentStoreError if wrong else TransientStoreError
         raise kind(f"{public_uri(location)}: HEAD: {_said(error)}") from None
-    etag, modified = headers.get("ETag"), _parsed_date(headers.get("Last-Modified"))
+    etag, modified = headers.get("ETag"), _said_at(http_date(headers.get("Last-Modified")))
     if size_bytes is None or not (etag or modified):
         raise InputError(
             f"{public_uri(location)}: the server names neither an ETag nor a time of last "
@@ -108,17 +108,8 @@ def _length(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
 
 
-def _parsed_date(text: str | None) -> str | None:
-    try:
-        return None if text is None else _rfc3339(parsedate_to_datetime(text))
-    except ValueError:
-        return None
-
-
-def _rfc3339(moment: datetime | None) -> str | None:
-    if moment is None:
-        return None
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def _said_at(moment: datetime | None) -> str | None:
+    return None if moment is None else rfc3339(moment)
 
 
 def _http_error(location: str, status: int) -> StoreError:

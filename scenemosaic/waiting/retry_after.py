@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+
+from scenemosaic.moments import http_date
 
 
 def retry_after_s(
@@ -15,21 +16,13 @@ def retry_after_s(
     said = _header(headers, "Retry-After").strip()
     if said.isascii() and said.isdecimal():
         return float(said)
-    until = _date(said)
+    until = http_date(said)
     if until is None:
         return None
-    since = _date(_header(headers, "Date")) or now()
+    since = http_date(_header(headers, "Date")) or now()
     return max((until - since).total_seconds(), 0.0)
 
 
 def _header(headers: Mapping[str, str], name: str) -> str:
     # botocore's are in lower case, requests' in any.
     return headers.get(name) or headers.get(name.lower()) or ""
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        found = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
