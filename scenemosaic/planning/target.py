@@ -64,8 +64,8 @@ def _check_sides(box: Extent, options: PlanOptions) -> None:
     if max(width, height) <= MAX_SIZE_PX:
         return
     raise InputError(
-        f"{_cause(options)} would make a mosaic of {width:.3g} x {height:.3g} pixels, and a side has at most "
-        f"{MAX_SIZE_PX}: give a larger --resolution, or smaller --bounds"
+        f"{_cause(options)} would make a mosaic of {width:.3g} x {height:.3g} pixels, and a "
+        f"side has at most {MAX_SIZE_PX}: give a larger --resolution, or smaller --bounds"
     )
 
 

@@ -18,6 +18,7 @@ from botocore.parsers import ResponseParserError
 from scenemosaic.access import UNREACHED
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.waiting.retry_after import retry_after_s
+from scenemosaic.waiting.service_clock import clock_advice
 
 # ResponseParserError is no BotoCoreError; a call that took too long ends by an OSError.
 S3_ERRORS: Final = (ClientError, BotoCoreError, ResponseParserError, OSError)
@@ -51,7 +52,7 @@ def _answered(subject: str, error: ClientError) -> StoreError:
     text = f"{subject}: {status} {code} (request {meta.get('RequestId', '?')})"
     if is_transient(status):
         return TransientStoreError(text, retry_after_s(meta.get("HTTPHeaders", {})))
-    return PermanentStoreError(text)
+    return PermanentStoreError(text + clock_advice(meta.get("HTTPHeaders", {})))
 
 
 def _meta(error: Exception) -> Mapping[str, Any]:
