@@ -1,5 +1,6 @@
 """Roots and manifest URLs: parsed once, canonical from then on."""
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,10 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _TOO_FEW_SLASHES = re.compile(r"(file|s3|gs|az):/?(?!/)(.*)", re.IGNORECASE)
 _SQL = ("sqlite", "postgresql")
 _PASSWORDS = ("password", "sslpassword")
+# Every store's keys, and Linux's paths and names, less what the longest of ours and its hidden
+# files have below a root.
+_MOST_PREFIX_BYTES = 1024 - 160
+_MOST_PATH_BYTES, _MOST_NAME_BYTES = 4096 - 256, 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +189,11 @@ def _bucket(scheme: str, bucket: str, path: str, given: str) -> Root:
     if not form.fullmatch(bucket):
         raise InputError(f"{given!r}: {bucket!r} is not {what}; a root is {ROOT_FORMS}")
     prefix = path.strip("/")
+    if len(prefix.encode()) > _MOST_PREFIX_BYTES:
+        raise InputError(
+            f"{given!r:.80}…: the prefix of a root has at most {_MOST_PREFIX_BYTES} bytes, since "
+            "the keys below it have 1024"
+        )
     return Root(scheme, bucket, check_key(prefix) if prefix else "")
 
 
@@ -209,7 +219,14 @@ def _absolute_sqlite(text: str) -> str:
 
 def _resolved(path: str) -> str:
     try:
-        return str(Path(path).resolve())
+        found = str(Path(path).resolve())
     except (RuntimeError, OSError) as error:
         # RuntimeError is how pathlib reports a loop before Python 3.13.
         raise InputError(f"{path}: its symbolic links cannot be followed ({error})") from error
+    name = os.fsencode(found)
+    if len(name) > _MOST_PATH_BYTES or max(map(len, name.split(b"/"))) > _MOST_NAME_BYTES:
+        raise InputError(
+            f"{path:.80}…: a path has at most {_MOST_PATH_BYTES} bytes, and each name in it "
+            f"{_MOST_NAME_BYTES}"
+        )
+    return found

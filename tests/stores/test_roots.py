@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from scenemosaic import keys
 from scenemosaic.errors import InputError
 from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
 from scenemosaic.stores import open_store
@@ -19,6 +20,30 @@ def test_every_spelling_of_a_folder_has_one_uri(
     assert {parse_root(text).uri for text in spellings} == {wanted}
     assert "%20" in wanted
     assert parse_root(wanted) == parse_root("a b")
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_a_prefix_leaves_room_for_the_longest_key(scheme: str) -> None:
+    longest = max(
+        keys.revision_key("0" * 32, 10**9, "preview.png"),
+        keys.top_box_key("0" * 32, 10**6, 10**6, "0" * 64),
+        f"audit/{keys.ledger_log('x' * 64)}/{'9' * 18}.jsonl",
+        key=len,
+    )
+    prefix = parse_root(f"{scheme}://bucket-1/{'é' * 432}").prefix
+    assert len(f"{prefix}/{longest}".encode()) <= 1024
+    with pytest.raises(InputError, match="at most 864 bytes"):
+        parse_root(f"{scheme}://bucket-1/{'é' * 433}")
+
+
+def test_a_path_that_no_file_system_takes_is_refused(tmp_path: Path) -> None:
+    fits = tmp_path / ("é" * 127)
+    open_store(str(fits)).head("jobs/x")
+    for path in (f"{tmp_path}/{'é' * 128}", f"{tmp_path}/{'x' * 200}" * 30):
+        with pytest.raises(InputError, match="a path has at most 3840 bytes, and each name in"):
+            parse_root(path)
+        with pytest.raises(InputError, match="a path has at most"):
+            parse_manifest(f"sqlite:///{path}/m.db")
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
