@@ -2,11 +2,12 @@
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-from scenemosaic.errors import InputError
+from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.keys import check_key
 
 ROOT_FORMS = "a path, file:///path, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
@@ -89,7 +90,7 @@ def parse_root(text: str) -> Root:
 
 def is_there(root: Root) -> bool:
     """Whether a local root is a folder; of a cloud's nothing is known."""
-    return root.scheme != "file" or Path(root.prefix).is_dir()
+    return root.scheme != "file" or looked_at(Path(root.prefix), Path.is_dir)
 
 
 def check_there(text: str) -> None:
@@ -101,14 +102,26 @@ def check_there(text: str) -> None:
 
 def check_folder(root: Root) -> None:
     """InputError where a local root is a file; it need not be there."""
-    if root.scheme == "file" and Path(root.prefix).is_file():
+    if root.scheme == "file" and looked_at(Path(root.prefix), Path.is_file):
         raise InputError(f"{root.prefix} is a file, and a root is a folder")
 
 
 def has_outputs(root: Root) -> bool:
     """Whether a local root was ever written to, or at least made."""
     folder = Path(root.prefix)
-    return (folder / ".scenemosaic").is_dir() or (folder / "manifest.db").is_file()
+    hidden, manifest = folder / ".scenemosaic", folder / "manifest.db"
+    return looked_at(hidden, Path.is_dir) or looked_at(manifest, Path.is_file)
+
+
+def looked_at(path: Path, look: Callable[[Path], bool]) -> bool:
+    """What ``look`` sees at a path. PermanentStoreError where no user of ours may see that."""
+    try:
+        return look(path)
+    except OSError as error:
+        raise PermanentStoreError(
+            f"{path} cannot be looked at: {error.strerror}; check the permissions of the folders "
+            "above it"
+        ) from error
 
 
 def default_manifest(root: Root) -> str:

@@ -53,7 +53,7 @@ def _may_be_configured() -> bool:
     home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
     profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
     files = (profiles, Path(".env"), Path("prefect.toml"), Path("pyproject.toml"))
-    return _API in os.environ or any(path.exists() for path in files)
+    return _API in os.environ or any(map(os.path.exists, files))
 
 
 def _before_import() -> None:

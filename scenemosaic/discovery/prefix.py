@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.roots import looked_at
 from scenemosaic.sources.locations import canonical_location, is_local, is_s3, s3_parts
 from scenemosaic.sources.reading_env import read_deadlines, requester_pays, s3_client
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
@@ -37,7 +38,7 @@ def below(
 
 
 def _files(folder: Path) -> Iterator[Found]:
-    if not folder.is_dir():
+    if not looked_at(folder, Path.is_dir):
         raise InputError(f"{folder} is no folder; give one, or s3://bucket/prefix")
     try:
         found = sorted(_names(folder))

@@ -1,12 +1,25 @@
 """Roots and manifest URLs: one spelling each, and clear refusals."""
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scenemosaic import keys
-from scenemosaic.errors import InputError
-from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
+from scenemosaic.discovery.prefix import below
+from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.manifests.sql import SqlManifest
+from scenemosaic.roots import (
+    Root,
+    check_folder,
+    check_there,
+    default_manifest,
+    has_outputs,
+    parse_manifest,
+    parse_root,
+)
 from scenemosaic.stores import open_store
 
 
@@ -156,6 +169,30 @@ def test_what_is_no_manifest_is_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_manifest(text)
     assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_folder_that_may_not_be_looked_at_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.stat
+
+    def refusing(path: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, Path | str) and f"{tmp_path}/locked/" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, **options)
+
+    monkeypatch.setattr(os, "stat", refusing)  # root may look everywhere
+    root = parse_root(f"{tmp_path}/locked/root")
+    manifest = SqlManifest(f"sqlite:///{tmp_path}/locked/m.db")
+    for look in (
+        lambda: check_there(root.prefix),
+        lambda: check_folder(root),
+        lambda: has_outputs(root),
+        lambda: list(below(root.prefix)),
+        manifest.ready,
+    ):
+        with pytest.raises(PermanentStoreError, match=r"locked.*Permission denied; check the"):
+            look()
 
 
 def test_opening_a_store_writes_nothing(tmp_path: Path) -> None:
