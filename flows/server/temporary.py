@@ -7,6 +7,7 @@ port once it answers, and ends when its standard input does, which is also what
 happens when its parent is killed.
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -79,7 +80,8 @@ def _keep(database: Path, template: Path) -> None:
         scratch.replace(template)
     except (OSError, sqlite3.Error):
         # Without it the next start takes longer, no more.
-        scratch.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            scratch.unlink()
 
 
 def _serve(started: Callable[[], None]) -> None:

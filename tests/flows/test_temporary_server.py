@@ -84,6 +84,21 @@ def test_it_keeps_nothing_of_the_settings_around_it(tmp_path: Path) -> None:
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
+def test_it_starts_where_nothing_may_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    extra = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        [sys.executable, "-P", str(SCRIPT)],
+        env=environment(extra),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip().isdigit()
+
+
 def test_one_that_ends_as_it_starts_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_SCRIPT", Path(os.devnull))
     with pytest.raises(PrefectUnavailable, match="ended as it started"):
