@@ -57,7 +57,7 @@ def _end_with_parent(home: Path) -> None:
 
 def _template() -> Path:
     """Where the empty database of this version of Prefect is kept."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(cache) / "scenemosaic" / f"prefect-{version('prefect')}.db"
 
 

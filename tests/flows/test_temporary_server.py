@@ -1,6 +1,7 @@
 """The temporary server: its own database, gone with its process, whatever ends it."""
 
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -97,6 +98,13 @@ def test_it_starts_where_nothing_may_be_kept(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline().strip().isdigit()
+
+
+def test_a_user_without_a_home_is_told_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: {}[uid])
+    with pytest.raises(PrefectUnavailable, match="set HOME"):
+        server.ensure_api(lambda text: None)
 
 
 def test_one_that_ends_as_it_starts_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
