@@ -1,11 +1,13 @@
 """Roots and manifest URLs: parsed once, canonical from then on."""
 
+import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-from scenemosaic.errors import InputError
+from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.keys import check_key
 
 ROOT_FORMS = "a path, file:///path, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix"
@@ -32,6 +34,10 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _TOO_FEW_SLASHES = re.compile(r"(file|s3|gs|az):/?(?!/)(.*)", re.IGNORECASE)
 _SQL = ("sqlite", "postgresql")
 _PASSWORDS = ("password", "sslpassword")
+# Every store's keys, and Linux's paths and names, less what the longest of ours and its hidden
+# files have below a root.
+_MOST_PREFIX_BYTES = 1024 - 160
+_MOST_PATH_BYTES, _MOST_NAME_BYTES = 4096 - 256, 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ def parse_root(text: str) -> Root:
 
 def is_there(root: Root) -> bool:
     """Whether a local root is a folder; of a cloud's nothing is known."""
-    return root.scheme != "file" or Path(root.prefix).is_dir()
+    return root.scheme != "file" or looked_at(Path(root.prefix), Path.is_dir)
 
 
 def check_there(text: str) -> None:
@@ -96,14 +102,26 @@ def check_there(text: str) -> None:
 
 def check_folder(root: Root) -> None:
     """InputError where a local root is a file; it need not be there."""
-    if root.scheme == "file" and Path(root.prefix).is_file():
+    if root.scheme == "file" and looked_at(Path(root.prefix), Path.is_file):
         raise InputError(f"{root.prefix} is a file, and a root is a folder")
 
 
 def has_outputs(root: Root) -> bool:
     """Whether a local root was ever written to, or at least made."""
     folder = Path(root.prefix)
-    return (folder / ".scenemosaic").is_dir() or (folder / "manifest.db").is_file()
+    hidden, manifest = folder / ".scenemosaic", folder / "manifest.db"
+    return looked_at(hidden, Path.is_dir) or looked_at(manifest, Path.is_file)
+
+
+def looked_at(path: Path, look: Callable[[Path], bool]) -> bool:
+    """What ``look`` sees at a path. PermanentStoreError where no user of ours may see that."""
+    try:
+        return look(path)
+    except OSError as error:
+        raise PermanentStoreError(
+            f"{path} cannot be looked at: {error.strerror}; check the permissions of the folders "
+            "above it"
+        ) from error
 
 
 def default_manifest(root: Root) -> str:
@@ -184,6 +202,11 @@ def _bucket(scheme: str, bucket: str, path: str, given: str) -> Root:
     if not form.fullmatch(bucket):
         raise InputError(f"{given!r}: {bucket!r} is not {what}; a root is {ROOT_FORMS}")
     prefix = path.strip("/")
+    if len(prefix.encode()) > _MOST_PREFIX_BYTES:
+        raise InputError(
+            f"{given!r:.80}…: the prefix of a root has at most {_MOST_PREFIX_BYTES} bytes, since "
+            "the keys below it have 1024"
+        )
     return Root(scheme, bucket, check_key(prefix) if prefix else "")
 
 
@@ -209,7 +232,14 @@ def _absolute_sqlite(text: str) -> str:
 
 def _resolved(path: str) -> str:
     try:
-        return str(Path(path).resolve())
+        found = str(Path(path).resolve())
     except (RuntimeError, OSError) as error:
         # RuntimeError is how pathlib reports a loop before Python 3.13.
         raise InputError(f"{path}: its symbolic links cannot be followed ({error})") from error
+    name = os.fsencode(found)
+    if len(name) > _MOST_PATH_BYTES or max(map(len, name.split(b"/"))) > _MOST_NAME_BYTES:
+        raise InputError(
+            f"{path:.80}…: a path has at most {_MOST_PATH_BYTES} bytes, and each name in it "
+            f"{_MOST_NAME_BYTES}"
+        )
+    return found

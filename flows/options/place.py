@@ -1,6 +1,7 @@
 """Where a command works: the root, its manifest, a block that holds both, a job under the root."""
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from pathlib import Path
@@ -115,6 +116,6 @@ def _no_root(ctx: click.Context) -> str:
         return "no root: add ROOT or --block NAME"
     sources: Sequence[str] = ctx.params.get("sources") or ctx.params.get("scenes") or ()
     last = Path(sources[-1]) if len(sources) > 1 else None
-    if last is not None and not last.suffix and not last.is_file():
+    if last is not None and not last.suffix and not os.path.isfile(last):
         return f"no root: if {sources[-1]} is meant as one, write --to {sources[-1]}"
     return "no root: add --to FOLDER or --block NAME"

@@ -50,14 +50,16 @@ def configured_api() -> str | None:
 
 def _may_be_configured() -> bool:
     """False where no place that Prefect reads exists: to ask Prefect itself takes a second."""
-    home = Path(os.environ.get("PREFECT_HOME") or Path.home() / ".prefect")
+    home = Path(os.environ.get("PREFECT_HOME") or os.path.expanduser("~/.prefect"))
     profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
     files = (profiles, Path(".env"), Path("prefect.toml"), Path("pyproject.toml"))
-    return _API in os.environ or any(path.exists() for path in files)
+    return _API in os.environ or any(map(os.path.exists, files))
 
 
 def _before_import() -> None:
-    """What Prefect reads at its import, unless the user has set it."""
+    """What Prefect reads at its import, unless the user has set it. Raises PrefectUnavailable."""
+    if os.path.expanduser("~") == "~":  # a container's user, say, that its system does not know
+        raise PrefectUnavailable("this user has no home folder, which Prefect needs: set HOME")
     for name, value in _DEFAULTS.items():
         os.environ.setdefault(name, value)
 

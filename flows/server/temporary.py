@@ -7,6 +7,7 @@ port once it answers, and ends when its standard input does, which is also what
 happens when its parent is killed.
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -56,7 +57,7 @@ def _end_with_parent(home: Path) -> None:
 
 def _template() -> Path:
     """Where the empty database of this version of Prefect is kept."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(cache) / "scenemosaic" / f"prefect-{version('prefect')}.db"
 
 
@@ -79,7 +80,8 @@ def _keep(database: Path, template: Path) -> None:
         scratch.replace(template)
     except (OSError, sqlite3.Error):
         # Without it the next start takes longer, no more.
-        scratch.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            scratch.unlink()
 
 
 def _serve(started: Callable[[], None]) -> None:

@@ -2,14 +2,13 @@
 
 import json
 import logging
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from flows.reports.scene import error_json
 from flows.terminal.progress import Progress
-from flows.terminal.streams import print_answer, print_note
+from flows.terminal.streams import Notes, print_answer, print_note
 from scenemosaic.errors import SceneMosaicError
 
 
@@ -25,7 +24,7 @@ class Console:
 
     def progress(self) -> Progress:
         """Progress on stderr: a bar where that is a terminal."""
-        return Progress(sys.stderr, sys.stderr.isatty())
+        return Progress(notes := Notes(), notes.isatty())
 
     def fail(self, error: SceneMosaicError, value: Mapping[str, object] | None = None) -> int:
         """Say what is wrong in one line; the exit code."""
@@ -51,7 +50,7 @@ def complain(text: str) -> None:
 
 def log_to_stderr(verbose: bool) -> None:
     """Warnings of ours on stderr, and with ``verbose`` what is routine as well."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(Notes())
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     handler.setLevel(logging.INFO if verbose else logging.WARNING)
     for name in ("scenemosaic", "flows", "tasks"):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import TextIO
 
 import click
@@ -44,8 +45,29 @@ def print_answer(text: str) -> None:
 
 def print_note(text: str) -> None:
     """A line on stderr; there is nobody to tell where that takes it not."""
-    try:
+    with _unheard():
         click.echo(text, err=True)
+
+
+class Notes:
+    """Stderr for progress and logs, which no command is ended by: nobody else can be told."""
+
+    def write(self, text: str, /) -> None:
+        with _unheard():
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with _unheard():
+            sys.stderr.flush()
+
+    def isatty(self) -> bool:
+        return sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    try:
+        yield
     except OSError:
         drop(sys.stderr)
 

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 
 from flows.redact import public_manifest
 from flows.runs import command_run
@@ -26,7 +25,7 @@ from scenemosaic.policy.bucket import lifecycle
 from scenemosaic.publishing.finished import Examined, examine
 from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.publishing.published import head
-from scenemosaic.roots import parse_root
+from scenemosaic.roots import is_there, parse_root
 from scenemosaic.session import open_session
 from scenemosaic.stores import open_store
 from scenemosaic.verification.other_root import other_root
@@ -176,7 +175,7 @@ def _latest_job(place: StorePlace) -> str | None:
 def initialise(place: Place, console: Console) -> int:
     """Make the manifest's table or schema, and say which lifecycle rule the root needs."""
     root, url = parse_root(place.store.root), place.manifest.url
-    new = root.scheme == "file" and not Path(root.prefix).exists()
+    new = not is_there(root)
     rows = open_manifest(url, place.manifest.access)
     try:
         made = retrying(rows.ensure, RetryPolicy(), system_effects())

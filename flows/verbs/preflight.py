@@ -2,7 +2,6 @@
 
 import logging
 import secrets
-import sys
 import textwrap
 from dataclasses import asdict
 
@@ -10,6 +9,7 @@ from flows.redact import public_manifest
 from flows.reports.scene import error_json
 from flows.terminal.console import Console, shown
 from flows.terminal.progress import Meter, in_seconds
+from flows.terminal.streams import Notes
 from scenemosaic.manifests import open_manifest
 from scenemosaic.places import Place
 from scenemosaic.preflight.full import Effort, run_preflight
@@ -41,7 +41,7 @@ def preflight(
     """
     check_there(place.store.root)
     effort = Effort(rounds=rounds, deadline_s=deadline_s)
-    meter = Meter(sys.stderr, sys.stderr.isatty())
+    meter = Meter(notes := Notes(), notes.isatty())
     store = open_store(place.store.root, place.store.access)
     rows = open_manifest(place.manifest.url, place.manifest.access)
     try:

@@ -2,7 +2,8 @@
 
 An object can appear with a time in the past (S3 dates a multipart upload from its start), so
 everything younger than the newest less :data:`OVERLAP` is remembered one by one, and so is
-what has no time at all.
+what has no time at all. A time that lies ahead, by a mistake or a wrong clock, is remembered
+like that too, but moves nothing: else all that comes until then would pass for seen.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,8 +16,13 @@ from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
 
 OVERLAP: Final = timedelta(days=7)
+# Clocks differ, by hours where somebody took a local time for UTC.
+AHEAD: Final = timedelta(days=1)
+_END: Final = "9999-12-31T23:59:59Z"
 MAX_CURSOR_BYTES: Final = 16 << 20
 _FORM: Final = 1
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +46,19 @@ class Cursor:
             return known[0] != one.version
         return not self.newest or not one.seen_at or one.seen_at >= _behind(self.newest)
 
-    def after(self, handled: Iterable[Found], waiting: Iterable[Found] = ()) -> "Cursor":
-        """The cursor once these are handled.
+    def believed(self, until: str) -> "Cursor":
+        """The cursor as it is, or gone back to the newest time seen that is not after ``until``."""
+        return self if self.newest <= until else Cursor(_newest(self.seen, until), self.seen)
 
-        It does not pass what is ``waiting``, which stays new for however long that takes.
+    def after(
+        self, handled: Iterable[Found], waiting: Iterable[Found] = (), until: str = _END
+    ) -> "Cursor":
+        """The cursor once these are handled. It does not pass ``until``, which is a time,
+
+        nor what is ``waiting``, which stays new for however long that takes.
         """
         seen = dict(self.seen) | {one.name: (one.version, one.seen_at) for one in handled}
-        newest = max([self.newest, *(when for _, when in seen.values())])
+        newest = max(self.newest, _newest(seen, until))
         times = [one.seen_at for one in waiting if one.seen_at]
         newest = max(self.newest, min([newest, *times]))
         since = _behind(newest) if newest else ""
@@ -74,6 +86,16 @@ def load(data: bytes | None, uri: str) -> Cursor:
     return Cursor(newest, {name: _pair(name, one, uri) for name, one in seen.items()})
 
 
+def latest_believed(now: str) -> str:
+    """The latest time that is believed to have come already; ``now`` is RFC 3339 in UTC."""
+    moment = _time(now, "now")
+    return _spelled(moment + AHEAD) if _LAST - moment > AHEAD else _END
+
+
+def _newest(seen: Mapping[str, tuple[str, str]], until: str) -> str:
+    return max((when for _, when in seen.values() if when <= until), default="")
+
+
 def _pair(name: str, value: object, uri: str) -> tuple[str, str]:
     match value:
         case [str(version), str(when)]:
@@ -91,5 +113,10 @@ def _time(text: str, uri: str) -> datetime:
 
 
 def _behind(newest: str) -> str:
-    moment = _time(newest, "cursor") - OVERLAP
+    moment = _time(newest, "cursor")
+    # Nothing lies behind the first days of all.
+    return _spelled(moment - OVERLAP) if moment - _FIRST > OVERLAP else ""
+
+
+def _spelled(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")

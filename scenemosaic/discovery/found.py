@@ -1,7 +1,6 @@
 """What was found: one scene's source, and what tells it from the one that stood there before."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from scenemosaic.errors import InputError, SceneMosaicError
@@ -44,8 +43,3 @@ def is_scene(name: str) -> bool:
     """Whether a path or key is named as a scene is; hidden ones are not."""
     base = name.rpartition("/")[2]
     return base.lower().endswith(ENDINGS) and not base.startswith(".")
-
-
-def utc_seconds(seconds: float) -> str:
-    """A moment in seconds since 1970 as records hold it: RFC 3339, to the second."""
-    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")

@@ -9,6 +9,7 @@ from pystac import Asset
 from pystac.utils import str_to_datetime
 
 from scenemosaic.errors import InputError
+from scenemosaic.moments import in_utc
 
 A = TypeVar("A")
 SHOWN: Final = 200
@@ -57,7 +58,7 @@ def _check_times(properties: Mapping[str, Any]) -> None:
 
 def _is_time(text: str) -> bool:
     try:
-        return isinstance(str_to_datetime(text), datetime)
+        return isinstance(in_utc(str_to_datetime(text)), datetime)
     except (ValueError, OverflowError):
         return False
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 import requests
@@ -14,6 +14,7 @@ from pystac_client.exceptions import APIError
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
 from scenemosaic.discovery.item_shape import SHOWN, check_kind, said
 from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.moments import in_utc, rfc3339
 from scenemosaic.plans.item_facts import MULTIHASH, ItemFacts
 from scenemosaic.sources.locations import canonical_location, is_local
 
@@ -84,10 +85,9 @@ def _any_time(raw: Mapping[str, Any]) -> str:
     properties = given if isinstance(given, Mapping) else {}
     for name in ("updated", "created", "datetime"):
         try:
-            moment = datetime.fromisoformat(str(properties.get(name)))
-        except ValueError:
+            return rfc3339(datetime.fromisoformat(str(properties.get(name))))
+        except (ValueError, OverflowError):
             continue
-        return _rfc3339(moment)
     return ""
 
 
@@ -109,7 +109,7 @@ def _found(item: Item, name: str | None, place: str) -> Found:
         raise InputError("it came from a server, and its link leads to a file of this machine")
     common = item.common_metadata
     seen = common.updated or common.created or span(item)[0]
-    when = _rfc3339(seen) if seen else ""
+    when = rfc3339(seen) if seen else ""
     return Found(source, when or item.id, when, _facts(item, asset))
 
 
@@ -120,7 +120,7 @@ def _facts(item: Item, asset: Asset) -> ItemFacts:
     taken, fields = span(item)[0], asset.extra_fields
     return ItemFacts(
         name,
-        _rfc3339(taken) if taken else None,
+        rfc3339(taken) if taken else None,
         item.datetime is None,
         said(fields, "file:checksum", str, MULTIHASH),
         said(fields, "file:size", int, "a number of bytes"),
@@ -160,22 +160,12 @@ def span(item: Item) -> tuple[datetime | None, datetime | None]:
         moment = in_utc(item.datetime)
         return moment, moment
     common = item.common_metadata
-    first, last = in_utc(common.start_datetime), in_utc(common.end_datetime)
+    first, last = (
+        moment and in_utc(moment) for moment in (common.start_datetime, common.end_datetime)
+    )
     if first and last and last < first:
         raise InputError(
-            f"its end_datetime {_rfc3339(last)} is before its start_datetime {_rfc3339(first)}: "
+            f"its end_datetime {rfc3339(last)} is before its start_datetime {rfc3339(first)}: "
             "mend the item, or give the source itself"
         )
     return first, last
-
-
-def in_utc(moment: datetime | None) -> datetime | None:
-    """The same moment; one without a zone is UTC's."""
-    if moment is None:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-
-
-def _rfc3339(moment: datetime) -> str:
-    given = in_utc(moment) or moment
-    return given.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from scenemosaic.discovery.found import Found, is_scene, utc_seconds
+from scenemosaic.discovery.found import Found, is_scene
 from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.roots import looked_at
 from scenemosaic.sources.locations import canonical_location, is_local, is_s3
 from scenemosaic.waiting.retry import Effects, RetryPolicy, system_effects
 
@@ -31,7 +32,7 @@ def below(
 
 
 def _files(folder: Path) -> Iterator[Found]:
-    if not folder.is_dir():
+    if not looked_at(folder, Path.is_dir):
         raise InputError(f"{folder} is no folder; give one, or s3://bucket/prefix")
     try:
         found = sorted(_names(folder))
@@ -53,7 +54,7 @@ def _file(path: Path) -> Found | None:
     except OSError as error:
         return Found(name, "", "", refused=f"{name}: {error.strerror}")
     # A file that was moved here keeps its mtime; its ctime says when it came.
-    found = Found(name, f"{known.st_size}-{known.st_mtime_ns}", utc_seconds(known.st_ctime))
+    found = Found(name, f"{known.st_size}-{known.st_mtime_ns}"(known.st_ctime))
     if not stat.S_ISREG(known.st_mode):
         return replace(found, refused=f"{name}: is no regular file")
     if name != str(path):

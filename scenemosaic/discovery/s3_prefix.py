@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from scenemosaic.discovery.found import Found, is_scene, utc_seconds
+from scenemosaic.discovery.found import Found, is_scene
+from scenemosaic.moments import epoch_rfc3339
 from scenemosaic.sources.locations import s3_parts
 from scenemosaic.sources.reading_settings import read_deadlines, requester_pays
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
@@ -43,5 +44,5 @@ def _page(location: str, after: str | None) -> dict[str, Any]:
 
 
 def _found(bucket: str, one: dict[str, Any]) -> Found:
-    seen_at = utc_seconds(one["LastModified"].timestamp())
+    seen_at = epoch_rfc3339(one["LastModified"].timestamp())
     return Found(f"s3://{bucket}/{one['Key']}", one["ETag"], seen_at)

@@ -1,15 +1,18 @@
 """A schedule's cursor where it is kept: one object under a root, changed by compare-and-swap."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scenemosaic import keys
 from scenemosaic.committing.commit import Effects, RetryPolicy, system_effects
 from scenemosaic.committing.mutable import PATIENCE, Changed, Mutable
-from scenemosaic.discovery.cursor import MAX_CURSOR_BYTES, Cursor, load
+from scenemosaic.discovery.cursor import MAX_CURSOR_BYTES, Cursor, latest_believed, load
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
 from scenemosaic.stores.port import Store
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +22,19 @@ class Schedule:
     mutable: Mutable
 
     def read(self) -> Cursor:
-        """The cursor as it stands; a new one where there is none."""
-        return load(self.mutable.read().data, self.mutable.uri)
+        """The cursor as it stands; a new one where there is none.
+
+        One that is ahead of the clock goes back to where it was before that time was seen.
+        """
+        standing = load(self.mutable.read().data, self.mutable.uri)
+        believed = standing.believed(self._until())
+        if believed != standing:
+            _log.warning(
+                "%s had come to %s, which is ahead of this machine's clock: what came since %s "
+                "is looked at again",
+                *(self.mutable.uri, standing.newest, believed.newest or "the beginning"),
+            )
+        return believed
 
     def advance(
         self, handled: Iterable[Found], waiting: Iterable[Found], run_id: str
@@ -30,14 +44,17 @@ class Schedule:
         Raises Contended where others were always first: what was handled is found again then,
         and there already. InputError where the cursor grows too large, StoreError as stores do.
         """
-        done, kept = list(handled), list(waiting)
+        done, kept, until = list(handled), list(waiting), self._until()
 
         def swap(data: bytes | None, write_id: str) -> tuple[bytes | None, Cursor]:
             standing = load(data, self.mutable.uri)
-            moved = standing.after(done, kept)
+            moved = standing.believed(until).after(done, kept, until)
             return (None if moved == standing else self._dump(moved, write_id)), moved
 
         return self.mutable.change(swap, run_id)
+
+    def _until(self) -> str:
+        return latest_believed(self.mutable.effects.now())
 
     def _dump(self, cursor: Cursor, write_id: str) -> bytes:
         data = cursor.dump(write_id)

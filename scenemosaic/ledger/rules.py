@@ -35,7 +35,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """The day's slots are used up; ``next_day_at`` is in UTC."""
+    """The day's slots are used up; ``next_day_at`` is when one is free again, in UTC."""
 
     used: int
     slots: int
@@ -71,16 +71,17 @@ def reserve(state: State, wanted: Reservation) -> Decision[Answer]:
         if (active.run_id, active.job_id) == (wanted.run_id, wanted.job_id):
             return None, Reserved(active, again=True)
         return None, Blocked(active, age_s(active, wanted.since))
-    used = Exhausted(
-        used=slots_used(state, wanted.since, wanted.time_zone),
+    days = _days_used(state, wanted.since, wanted.time_zone)
+    if len(days) < wanted.slots:
+        return _next(state, active=wanted), Reserved(wanted)
+    zone = zone_of(wanted.time_zone)
+    return None, Exhausted(
+        used=len(days),
         slots=wanted.slots,
-        day=day_of(wanted.since, zone := zone_of(wanted.time_zone)),
+        day=day_of(wanted.since, zone),
         time_zone=wanted.time_zone,
-        next_day_at=next_day_at(day_of(wanted.since, zone), zone),
+        next_day_at=next_day_at(days[-wanted.slots], zone),
     )
-    if used.used >= wanted.slots:
-        return None, used
-    return _next(state, active=wanted), Reserved(wanted)
 
 
 def finish(
@@ -99,9 +100,14 @@ def clear(
 
 def slots_used(state: State, now: datetime, time_zone: str) -> int:
     """The slots of today: a time from a clock that runs ahead counts as today's."""
+    return len(_days_used(state, now, time_zone))
+
+
+def _days_used(state: State, now: datetime, time_zone: str) -> list[date]:
+    """The days of these slots, sorted: today, and those of a clock that ran ahead."""
     zone = zone_of(time_zone)
-    today = day_of(now, zone)
-    return sum(day_of(one.since, zone) >= today for one in state.reservations)
+    days = [day_of(one.since, zone) for one in state.reservations]
+    return sorted(day for day in days if day >= day_of(now, zone))
 
 
 def age_s(active: Reservation, now: datetime) -> float:

@@ -20,6 +20,7 @@ from botocore.parsers import ResponseParserError
 from scenemosaic.access import UNREACHED
 from scenemosaic.errors import MissingSchema, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.waiting.retry_after import retry_after_s
+from scenemosaic.waiting.service_clock import clock_advice
 
 # ResponseParserError is no BotoCoreError.
 SDK_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
@@ -116,4 +117,4 @@ def _classify_answer(operation: str, subject: str, error: ClientError) -> StoreE
         return MissingSchema(f"{message}; run `scenemosaic init` to make the table")
     if operation == "CreateTable" and code.startswith("AccessDenied"):
         message += "; `scenemosaic init` must be run by someone with dynamodb:CreateTable"
-    return PermanentStoreError(message)
+    return PermanentStoreError(message + clock_advice(sent.get("HTTPHeaders", {})))

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -22,6 +23,7 @@ from scenemosaic.manifests import sql_engine, sql_schema
 from scenemosaic.manifests.packing import fitted, pack, unpack
 from scenemosaic.manifests.port import Existing, Inserted, Outline, Row, Stale, Updated
 from scenemosaic.manifests.sql_errors import classify
+from scenemosaic.roots import looked_at
 
 if TYPE_CHECKING:
     from scenemosaic.manifests.sql_postgres import Deadlines
@@ -174,7 +176,7 @@ class SqlManifest:
         if self._schema_seen:
             return
         advice = f"manifest {self.url} is not set up; run `scenemosaic init`"
-        if self._file is not None and not self._file.exists():
+        if self._file is not None and not looked_at(self._file, Path.exists):
             raise MissingSchema(advice)
         with self._transaction("read schema") as connection:
             if not sa.inspect(connection).has_table(sql_schema.schema.name):

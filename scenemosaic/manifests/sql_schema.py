@@ -1,5 +1,6 @@
 """The tables of the SQL manifest, and how an engine for them is opened."""
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,29 @@ def make_engine(url: sa.URL, busy_s: float) -> sa.Engine:
 
 
 def _connect(file: Path | None, busy_s: float) -> sqlite3.Connection:
-    # mode=rw: a file that is not there is an error, never an empty database.
-    name = "file::memory:" if file is None else f"{file.as_uri()}?mode=rw"
     return sqlite3.connect(
-        name, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False
+        _name(file), uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False
     )
+
+
+def _name(file: Path | None) -> str:
+    if file is None:
+        return "file::memory:"
+    # mode=rw: a file that is not there is an error, never an empty database.
+    return f"{file.as_uri()}?{'mode=ro&immutable=1' if _is_frozen(file) else 'mode=rw'}"
+
+
+def _is_frozen(file: Path) -> bool:
+    """Whether nobody can change the file here: SQLite reads it then without files beside it.
+
+    Not where a log of writes lies there: rows in it would be missed.
+    """
+    log = file.with_name(f"{file.name}-wal")
+    try:
+        mounted = os.statvfs(file.parent).f_flag
+        return bool(mounted & os.ST_RDONLY) and not (log.exists() and log.stat().st_size)
+    except OSError:
+        return False
 
 
 def _begin(connection: sa.Connection) -> None:

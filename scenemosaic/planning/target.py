@@ -4,19 +4,21 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from scenemosaic.compositing.points import shifted
+from scenemosaic.compositing.points import shifted, turn_of
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.extents import Extent, asked_extent, extent_around, spelled
 from scenemosaic.planning.images import Named
 from scenemosaic.planning.kept import check_crs
-from scenemosaic.planning.lattice import Lattice, asked_crs, is_positive, lattice_of
+from scenemosaic.planning.lattice import Lattice, asked_crs, is_positive, lattice_of, shown_crs
 from scenemosaic.planning.looked import named
 from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.recipes.recipe_rules import MAX_SIZE_PX
 
 # What lies this near to a line of the lattice, in pixels, lies on it.
 _NEAR: Final = 1e-6
+# Nobody needs more than one, and whole pixels reach further.
+_MOST_TURNS: Final = 2
 
 
 def check_grid_options(options: PlanOptions) -> None:
@@ -51,7 +53,9 @@ def target_grid(sources: Sequence[Named], options: PlanOptions, notes: list[str]
     else:
         box = extent_around(lattice, sources, notes)
     _check_sides(box, options)
-    return _cut(lattice, box)
+    grid = _cut(lattice, box)
+    _check_turns(grid, options)
+    return grid
 
 
 def _check_sides(box: Extent, options: PlanOptions) -> None:
@@ -59,13 +63,28 @@ def _check_sides(box: Extent, options: PlanOptions) -> None:
     width, height = box[2] - box[0], box[3] - box[1]
     if max(width, height) <= MAX_SIZE_PX:
         return
+    raise InputError(
+        f"{_cause(options)} would make a mosaic of {width:.3g} x {height:.3g} pixels, and a "
+        f"side has at most {MAX_SIZE_PX}: give a larger --resolution, or smaller --bounds"
+    )
+
+
+def _check_turns(grid: Grid, options: PlanOptions) -> None:
+    """Metres given for degrees: each turn would have the sources lie there once more."""
+    turn, (a, b, _c, d, e, _f) = turn_of(grid.crs_wkt), grid.transform
+    reach = max(math.hypot(a, d) * grid.width, math.hypot(b, e) * grid.height)
+    if turn is not None and reach > _MOST_TURNS * turn:
+        raise InputError(
+            f"{_cause(options)} would make a mosaic that reaches {reach:.3g} units of "
+            f"{shown_crs(grid.crs_wkt)}, of which {turn:g} go once round: give --resolution and "
+            "--bounds in these units, or another --crs"
+        )
+
+
+def _cause(options: PlanOptions) -> str:
     asked = [("--resolution", options.resolution), ("--bounds", options.bounds)]
     given = [f"{option} {spelled(values)}" for option, values in asked if values is not None]
-    cause = " and ".join(given) or "the sources, which lie so far apart,"
-    raise InputError(
-        f"{cause} would make a mosaic of {width:.3g} x {height:.3g} pixels, and a side has at most "
-        f"{MAX_SIZE_PX}: give a larger --resolution, or smaller --bounds"
-    )
+    return " and ".join(given) or "the sources, which lie so far apart,"
 
 
 def _cut(lattice: Lattice, box: Extent) -> Grid:

@@ -24,11 +24,14 @@ def blocked(book: Book, root: str, answer: Blocked, latest: Latest | None) -> st
 
 
 def exhausted(answer: Exhausted) -> str:
-    """How many slots the day has, and when the next ones come."""
+    """How many slots the day has, and when the next one comes.
+
+    That is not tomorrow where runs reserved by a clock that was ahead.
+    """
     return (
         f"{answer.used} of {answer.slots} slots of {answer.day.isoformat()} "
-        f"({answer.time_zone}) are used up: allow more by --slots, or wait for the next day, "
-        f"which begins at {spell_time(answer.next_day_at)}"
+        f"({answer.time_zone}) are used up: allow more by --slots, or wait until one is free, "
+        f"at {spell_time(answer.next_day_at)}"
     )
 
 

@@ -67,11 +67,16 @@ def hash_file(path: str, progress: Callable[[int], None] | None = None) -> str:
 
 
 def cache_dir() -> Path:
-    """``$XDG_CACHE_HOME/scenemosaic``, by default in ``~/.cache``."""
+    """``$XDG_CACHE_HOME/scenemosaic``, by default in ``~/.cache``.
+
+    Below /dev/null, where nothing can be kept, for a user without a home.
+    """
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The standard has relative paths ignored.
-    root = Path(base) if base.startswith("/") else Path(os.path.expanduser("~/.cache"))
-    return root / "scenemosaic"
+    # The standard has relative paths ignored; a home that is not known stays "~".
+    for folder in (base, os.path.expanduser("~/.cache")):
+        if folder.startswith("/"):
+            return Path(folder) / "scenemosaic"
+    return Path(os.devnull) / "scenemosaic"
 
 
 def _entry(path: str) -> Path:

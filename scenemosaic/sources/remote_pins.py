@@ -4,12 +4,12 @@ import socket
 import ssl
 import urllib.error
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from http.client import HTTPException, HTTPMessage
 from typing import Final
 
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.moments import http_date, rfc3339
 from scenemosaic.sources.locations import public_uri
 from scenemosaic.sources.reading_settings import read_deadlines
 from scenemosaic.sources.web import asked, is_transient
@@ -46,7 +46,7 @@ def head_http(location: str) -> Facts | None:
         wrong = isinstance(getattr(error, "reason", None), ssl.SSLCertVerificationError)
         kind = PermanentStoreError if wrong else TransientStoreError
         raise kind(f"{public_uri(location)}: HEAD: {_said(error)}") from None
-    etag, modified = headers.get("ETag"), _parsed_date(headers.get("Last-Modified"))
+    etag, modified = headers.get("ETag"), said_at(http_date(headers.get("Last-Modified")))
     if size_bytes is None or not (etag or modified):
         raise InputError(
             f"{public_uri(location)}: the server names neither an ETag nor a time of last "
@@ -86,18 +86,9 @@ def _length(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
 
 
-def _parsed_date(text: str | None) -> str | None:
-    try:
-        return None if text is None else rfc3339(parsedate_to_datetime(text))
-    except ValueError:
-        return None
-
-
-def rfc3339(moment: datetime | None) -> str | None:
-    """A moment as pins hold it: in UTC, to the second."""
-    if moment is None:
-        return None
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def said_at(moment: datetime | None) -> str | None:
+    """A moment as pins hold it: in UTC, to the second; None where nothing was said."""
+    return None if moment is None else rfc3339(moment)
 
 
 def _http_error(location: str, status: int) -> StoreError:

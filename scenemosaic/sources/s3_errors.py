@@ -19,6 +19,7 @@ from scenemosaic.access import UNREACHED
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.sources.web import is_transient
 from scenemosaic.waiting.retry_after import retry_after_s
+from scenemosaic.waiting.service_clock import clock_advice
 
 # ResponseParserError is no BotoCoreError; a call that took too long ends by an OSError.
 S3_ERRORS: Final = (ClientError, BotoCoreError, ResponseParserError, OSError)
@@ -47,7 +48,7 @@ def _answered(subject: str, error: ClientError) -> StoreError:
     text = f"{subject}: {status} {code} (request {meta.get('RequestId', '?')})"
     if is_transient(status):
         return TransientStoreError(text, retry_after_s(meta.get("HTTPHeaders", {})))
-    return PermanentStoreError(text)
+    return PermanentStoreError(text + clock_advice(meta.get("HTTPHeaders", {})))
 
 
 def _meta(error: Exception) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from urllib3.exceptions import HTTPError
 
 from scenemosaic.sources.locations import s3_parts
 from scenemosaic.sources.reading_settings import read_deadlines, requester_pays
-from scenemosaic.sources.remote_pins import Facts, rfc3339
+from scenemosaic.sources.remote_pins import Facts, said_at
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error, status_of
 from scenemosaic.sources.s3_reading import s3_client
 from scenemosaic.waiting.deadlines import within
@@ -27,7 +27,7 @@ def head_s3(location: str) -> Facts | None:
         size_bytes=answer["ContentLength"],
         etag=answer.get("ETag"),
         version_id=None if version == "null" else version,
-        last_modified=rfc3339(answer.get("LastModified")),
+        last_modified=said_at(answer.get("LastModified")),
     )
 
 

@@ -14,6 +14,7 @@ from scenemosaic.errors import (
 from scenemosaic.stores.port import Condition
 from scenemosaic.stores.s3_answers import Verdict
 from scenemosaic.waiting.retry_after import retry_after_s
+from scenemosaic.waiting.service_clock import clock_advice
 
 WRITES = ("PutBlob", "PutBlockList")
 READS = ("GetBlobProperties", "GetBlob", "GetBlockList", "PutBlockFromURL")
@@ -35,6 +36,7 @@ class Failure:
     message: str
     request_id: str
     retry_after_s: float | None
+    clock: str = ""  # advice, where this machine's is off
 
 
 def classify(code: str, http_status: int, operation: str, condition: Condition | None) -> Verdict:
@@ -90,6 +92,7 @@ def failure_of(status: int, headers: Mapping[str, str], message: str) -> Failure
         message=without_queries(first)[:200],
         request_id=headers.get("x-ms-request-id", ""),
         retry_after_s=retry_after_s(headers),
+        clock=clock_advice(headers),
     )
 
 
@@ -98,7 +101,7 @@ def answered_error(verdict: Verdict, failure: Failure, operation: str, named: st
     message = (
         f"{operation} of {named}: {failure.code or 'error'}: {failure.message} "
         f"(HTTP {failure.status}, request ID {failure.request_id or 'none'})"
-        f"{_advice(failure.code, failure.status)}"
+        f"{_advice(failure)}"
     )
     if verdict is Verdict.TRANSIENT:
         return TransientStoreError(message, failure.retry_after_s)
@@ -115,7 +118,8 @@ def is_retained(code: str) -> bool:
     return code.startswith((*_HELD, "Lease")) or code in _ARCHIVED
 
 
-def _advice(code: str, status: int) -> str:
+def _advice(failure: Failure) -> str:
+    code = failure.code
     if code.startswith(_HELD):
         return "; an immutability policy or a legal hold keeps this blob as it is, until it ends"
     if code in _ARCHIVED:
@@ -124,8 +128,8 @@ def _advice(code: str, status: int) -> str:
         return "; make the container, or choose another root"
     if code.startswith("Lease"):
         return "; somebody holds a lease on this blob: release it, or choose another root"
-    if status in (401, 403):
-        return "; check the connection string or the identity's roles"
+    if failure.status in (401, 403):
+        return failure.clock or "; check the connection string or the identity's roles"
     return ""
 
 

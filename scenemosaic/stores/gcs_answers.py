@@ -9,6 +9,7 @@ from scenemosaic.errors import PermanentStoreError, RetentionError, StoreError, 
 from scenemosaic.stores.port import Condition
 from scenemosaic.stores.s3_answers import Verdict
 from scenemosaic.waiting.retry_after import retry_after_s
+from scenemosaic.waiting.service_clock import clock_advice
 
 WRITES = ("InsertObject", "StartUpload", "UploadChunk")
 READS = ("GetObject", "ReadObject")
@@ -32,6 +33,7 @@ class Failure:
     message: str
     request_id: str
     retry_after_s: float | None
+    clock: str = ""  # advice, where this machine's is off
 
 
 def classify(
@@ -88,6 +90,7 @@ def failure_of(status: int, headers: Mapping[str, str], text: str) -> Failure:
         message=message,
         request_id=headers.get("X-GUploader-UploadID", ""),
         retry_after_s=retry_after_s(headers),
+        clock=clock_advice(headers),
     )
 
 
@@ -125,7 +128,7 @@ def _advice(failure: Failure) -> str:
     if failure.status == 404:
         return "; make the bucket, or choose another root"
     if failure.status in (401, 403):
-        return "; check the credentials and their roles"
+        return failure.clock or "; check the credentials and their roles"
     return ""
 
 

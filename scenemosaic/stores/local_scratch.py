@@ -50,9 +50,9 @@ def sweep(folder: Path, now_s: float | None = None) -> None:
     """Remove hidden files that are old and whose writers are dead; an object keeps its own name."""
     before = (time.time() if now_s is None else now_s) - ABANDONED_AFTER_S
     for path in folder.glob("*"):
-        with _only_files(), path.open("rb") as file:
-            if os.fstat(file.fileno()).st_mtime < before and files.try_lock(file.fileno()):
-                _discard(path)
+        with _only_files():
+            if path.stat().st_mtime < before:
+                discard(folder, path.name)
 
 
 def abandoned(folder: Path, now_s: float | None = None) -> list[tuple[str, float]]:

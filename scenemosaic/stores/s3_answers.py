@@ -13,6 +13,7 @@ from scenemosaic.errors import (
 )
 from scenemosaic.stores.port import Answer, Condition, IfMatch
 from scenemosaic.waiting.retry_after import retry_after_s
+from scenemosaic.waiting.service_clock import clock_advice
 
 
 class Verdict(enum.Enum):
@@ -136,11 +137,10 @@ def answered_error(
     verdict: Verdict, response: Mapping[str, Any], operation: str, named: str
 ) -> StoreError:
     """The error of a TRANSIENT or PERMANENT answer: operation, key, code, status, request ID."""
-    code, status = code_of(response), status_of(response)
-    said = _message_of(response)
+    code, status, said = code_of(response), status_of(response), _message_of(response)
     message = (
         f"{operation} of {named}: {code} {said} (HTTP {status}, "
-        f"request ID {request_id_of(response) or 'none'}){_advice(code, status, said)}"
+        f"request ID {request_id_of(response) or 'none'}){_advice(response)}"
     )
     if verdict is Verdict.TRANSIENT:
         return TransientStoreError(message, retry_after_s(_headers_of(response)))
@@ -169,13 +169,16 @@ def _message_of(response: Mapping[str, Any]) -> str:
     return str(response.get("Error", {}).get("Message", ""))
 
 
-def _advice(code: str, status: int, message: str) -> str:
+def _advice(response: Mapping[str, Any]) -> str:
+    code, status, message = code_of(response), status_of(response), _message_of(response)
     if code in _ARCHIVED:
         return "; it lies in an archive class: restore it first"
     if is_retained(code, message):
         return "; the bucket's Object Lock forbids it: look at its retention and legal holds"
     if code == "NoSuchBucket":
         return "; make the bucket, or choose another root"
+    if status in (400, 401, 403) and (clock := clock_advice(_headers_of(response))):
+        return clock
     if status in (401, 403):
         return "; check the credentials, their permissions and the bucket's policy"
     if status in (301, 307, 400) and code in ("PermanentRedirect", "301", "400"):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
+from scenemosaic.moments import http_date
 from scenemosaic.stores.port import Unfinished
 from scenemosaic.stores.s3_requests import Requests
 from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
@@ -47,4 +47,4 @@ def _page(
 def _now(page: Mapping[str, Any]) -> datetime:
     """The service's own time, so that an age does not depend on this machine's clock."""
     said = page["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
-    return parsedate_to_datetime(said) if said else datetime.now(UTC)
+    return http_date(said) or datetime.now(UTC)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from json import loads
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,17 @@ def test_a_closed_stream_changes_nothing(tmp_path: Path, redirection: str) -> No
     code, out, err = shell(tmp_path, ["status", "x", "--to", "root"], redirection)
     assert (code, out) == (2, "")
     assert "Traceback" not in err
+
+
+def test_progress_and_warnings_on_a_full_disk_end_no_command(tmp_path: Path) -> None:
+    make_scene(tmp_path / "scene.tif")
+    made = ["process", "scene.tif", "--to", "root", *SIZES, "--json"]
+    code, out, _ = shell(tmp_path, made, "2> /dev/full")
+    assert code == 0
+    verified = ["verify", loads(out)["job_id"], "--to", "root"]
+    code, out, _ = shell(tmp_path, verified, "2> /dev/full")
+    assert code == 0
+    assert "all is well" in out
 
 
 def test_no_output_ever_takes_the_number_of_a_closed_stream(tmp_path: Path) -> None:

@@ -195,6 +195,18 @@ def test_a_pole(tmp_path: Path) -> None:
         ({"resolution": (1e-150,)}, "--resolution 1e-150 would make a mosaic of"),
         ({"bounds": (0.0, 0.0, 1e300, 1e300)}, "--bounds 0,0,1e+300,1e+300 would make a mosaic of"),
         ({"bounds": (0.0, 0.0, 1e300, 1e300), "resolution": (1e-100,)}, "larger --resolution"),
+        (
+            {"crs": "EPSG:4326", "resolution": (1e6,)},
+            "reaches 1e+06 units of EPSG:4326, of which 360",
+        ),
+        (
+            {"crs": "EPSG:4326", "resolution": (1.0, 1e6)},
+            "1,1e+06 would make a mosaic that reaches",
+        ),
+        (
+            {"crs": "EPSG:4326", "resolution": (10.0,), "bounds": (5e5, 5e6, 5.1e5, 5.01e6)},
+            "--bounds 500000,5e+06,510000,5.01e+06 would make a mosaic that reaches",
+        ),
         ({"crs": "OGC:CRS84"}, "--crs OGC:CRS84 is not kept in a GeoTIFF, which has EPSG:4326"),
         ({"crs": "EPSG:4326+5773"}, "--crs EPSG:4326+5773 has heights"),
     ],

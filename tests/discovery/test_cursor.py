@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenemosaic.discovery.cursor import OVERLAP, Cursor, load
+from scenemosaic.discovery.cursor import OVERLAP, Cursor, latest_believed, load
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
 
@@ -85,6 +85,32 @@ def test_a_failed_one_stays_new() -> None:
 def test_a_cursor_that_is_none_of_ours_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match=r"s3://b/ledger/ingest-x\.json"):
         load(data, "s3://b/ledger/ingest-x.json")
+
+
+def test_a_time_ahead_of_the_clock_hides_nothing_that_comes_until_then() -> None:
+    typo, until = found("typo", 24 * 365 * 75), latest_believed(found("now", 10).seen_at)
+    cursor = load(Cursor().after([found("a", 9), typo], (), until).dump("w"), "cursor")
+    assert cursor.newest == found("a", 9).seen_at
+    assert cursor.fresh([found("a", 9), typo, found("b", 11)]) == [found("b", 11)]
+    assert cursor.after([found("b", 11)], (), until).fresh([typo]) == [], "it is remembered"
+
+
+def test_a_cursor_that_got_ahead_goes_back() -> None:
+    typo, until = found("typo", 24 * 365 * 75), latest_believed(found("now", 10).seen_at)
+    ahead = Cursor().after([found("a", 9), typo])
+    assert ahead.fresh([found("b", 11)]) == []
+    assert ahead.believed(until).fresh([typo, found("b", 11)]) == [found("b", 11)]
+    moved = ahead.believed(until).after([found("b", 11)], (), until)
+    assert moved == moved.believed(until)
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_the_ends_of_the_calendar_are_times_like_others(when: str) -> None:
+    one = Found("s3://b/a", "v1", when)
+    assert latest_believed(when) >= when
+    for until in (when, latest_believed(when)):
+        cursor = load(Cursor().after([one], (), until).dump("w"), "cursor")
+        assert cursor.fresh([one]) == []
 
 
 @given(scenes.filter(bool), st.data())

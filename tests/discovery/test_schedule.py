@@ -1,6 +1,7 @@
 """A schedule's cursor in a store: kept by compare-and-swap, whoever else moves it."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,31 @@ def test_others_that_are_always_first_are_a_conflict_of_its_own(store: Store) ->
     assert "s3://b/a" not in other.read().seen
 
 
-def quick() -> Effects:
-    return Effects(lambda: 0.0, lambda seconds: None, lambda: 0.0)
+def quick(now: str = WHEN) -> Effects:
+    return Effects(lambda: 0.0, lambda seconds: None, lambda: 0.0, lambda: now)
+
+
+def test_one_scene_of_a_wrong_year_hides_no_other(store: Store) -> None:
+    schedule = open_schedule(store, "x", effects=quick())
+    schedule.advance([replace(one("typo"), seen_at="2099-05-01T00:00:00Z")], [], "run")
+    assert schedule.read().fresh([one("a")]) == [one("a")]
+
+
+def test_a_cursor_of_a_clock_that_ran_ahead_goes_back_and_says_so(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    late = replace(one("late"), seen_at="2099-05-01T00:00:00Z")
+    ahead = open_schedule(store, "x", effects=quick("2099-05-02T00:00:00Z"))
+    ahead.advance([one("a")], [], "run")
+    ahead.advance([late], [], "run")
+    assert ahead.read().fresh([one("b")]) == []
+    schedule = open_schedule(store, "x", effects=quick())
+    assert schedule.read().fresh([one("b"), late]) == [one("b")]
+    assert "ahead of this machine's clock" in caplog.text
+    schedule.advance([one("b")], [], "run")
+    caplog.clear()
+    assert schedule.read().fresh([one("b"), late]) == []
+    assert not caplog.text
 
 
 def test_there_is_none_at_first_and_a_ledger_is_none(store: Store) -> None:

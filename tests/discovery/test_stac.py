@@ -147,6 +147,7 @@ def without(name: str) -> dict[str, Any]:
 TIME = "not a time such as 2024-05-01T10:20:30Z"
 ASSET = {"type": COG, "href": "s3://b/a.tif"}
 BACKWARDS = {"start_datetime": "2024-05-02T00:00:00Z", "end_datetime": "2024-05-01T00:00:00Z"}
+EARLY, LATE = "01-01T00:00:00+14:00", "12-31T23:59:59-12:00"  # in UTC of no year there is
 WRONG: list[tuple[dict[str, Any], str]] = [
     (with_fields(file_checksum=7), "its file:checksum is 7, not a multihash in hexadecimal"),
     (with_fields(file_checksum=["1220"]), 'its file:checksum is ["1220"], not a multihash'),
@@ -185,6 +186,15 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (
         dated(datetime=None, start_datetime="a", end_datetime="b"),
         f'its start_datetime is "a", {TIME}',
+    ),
+    (dated(datetime=f"0001-{EARLY}"), f'its datetime is "0001-{EARLY}", {TIME}'),
+    (
+        dated(datetime="2024-05-01", updated=f"9999-{LATE}"),
+        f'its updated is "9999-{LATE}", {TIME}',
+    ),
+    (
+        dated(datetime=None, start_datetime=f"0001-{EARLY}", end_datetime="2024-05-01"),
+        f'its start_datetime is "0001-{EARLY}", {TIME}',
     ),
     (
         dated(datetime=None, **BACKWARDS),

@@ -1,6 +1,7 @@
 """The temporary server: its own database, gone with its process, whatever ends it."""
 
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -82,6 +83,28 @@ def test_it_keeps_nothing_of_the_settings_around_it(tmp_path: Path) -> None:
         _, noise = process.communicate()
     assert (process.returncode, noise) == (0, b"")
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_it_starts_where_nothing_may_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    extra = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        [sys.executable, "-P", str(SCRIPT)],
+        env=environment(extra),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip().isdigit()
+
+
+def test_a_user_without_a_home_is_told_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: {}[uid])
+    with pytest.raises(PrefectUnavailable, match="set HOME"):
+        server.ensure_api(lambda text: None)
 
 
 def test_one_that_ends_as_it_starts_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,23 @@ def test_a_clock_that_runs_ahead_gives_no_further_slot() -> None:
     assert isinstance(answer, Exhausted)
 
 
+@pytest.mark.parametrize(("slots", "days_later"), [(1, 801), (2, 401), (3, 1)])
+def test_the_next_slot_is_said_as_it_will_be_where_a_clock_ran_ahead(
+    slots: int, days_later: int
+) -> None:
+    times = [NOON + timedelta(days=days) for days in (800, 0, 400)]
+    history = tuple(Entry(wish(f"a{n}", when), when, FACTS) for n, when in enumerate(times))
+    state = State("l", history=history)
+    _, answer = rules.reserve(state, wish("b", slots=slots))
+    assert isinstance(answer, Exhausted)
+    midnight = NOON.replace(hour=0)
+    assert answer.next_day_at == midnight + timedelta(days=days_later)
+    before = rules.reserve(state, wish("b", answer.next_day_at - timedelta(seconds=1), slots))[1]
+    assert isinstance(before, Exhausted)
+    after = rules.reserve(state, wish("b", answer.next_day_at, slots))[1]
+    assert isinstance(after, Reserved)
+
+
 def test_finish_and_clear_are_done_once_and_found_done_after() -> None:
     state = State("l", active=wish("a"))
     finished, _ = rules.finish(state, "a", FACTS, NOON)

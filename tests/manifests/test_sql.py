@@ -32,6 +32,43 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/manifest.db"
 
 
+def mounted_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.statvfs
+
+    def said(path: Path) -> os.statvfs_result:
+        fields = list(real(path))
+        return os.statvfs_result([*fields[:8], fields[8] | os.ST_RDONLY, *fields[9:]])
+
+    monkeypatch.setattr(os, "statvfs", said)
+
+
+def test_an_archive_that_is_mounted_read_only_can_be_read(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = open_manifest(url)
+    manifest.ensure()
+    manifest.insert(row("0000_0000"))
+    manifest.close()
+    mounted_read_only(monkeypatch)
+    archive = open_manifest(url)
+    assert not archive.ensure()
+    assert list(archive.windows([JOB])) == ["0000_0000"]
+    # SQLite's own files beside it cannot be made there.
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.db"]
+    with pytest.raises(PermanentStoreError, match="may not be written"):
+        archive.insert(row("0000_0001"))
+
+
+def test_rows_in_a_log_are_not_missed_where_nothing_may_be_written(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = open_manifest(url)
+    writer.ensure()
+    writer.insert(row("0000_0000"))  # and stays open: it is in the log alone
+    mounted_read_only(monkeypatch)
+    assert list(open_manifest(url).windows([JOB])) == ["0000_0000"]
+
+
 @pytest.mark.parametrize("method", ["spawn", "fork"])
 def test_many_processes_and_threads_write_one_file(url: str, method: str):
     manifest = open_manifest(url)

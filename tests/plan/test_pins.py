@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pwd
 import shutil
 from pathlib import Path
 
@@ -183,3 +184,18 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=words):
             pin_source(str(tmp_path / name))
+
+
+def test_a_user_without_a_home_keeps_nothing_and_gets_no_folder_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: {}[uid])
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "a.tif"
+    source.write_bytes(b"pixels")
+    state = pin_cache.FileState.of(str(source))
+    pin_cache.remember(state, "0" * 64)
+    assert pin_cache.remembered(state) == "0" * 64
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tif"]

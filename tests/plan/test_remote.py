@@ -114,6 +114,35 @@ def test_without_etag_the_time_and_length_pin(site: Site) -> None:
         pin_source(f"{site.url}/a.tif")
 
 
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
+@pytest.mark.parametrize("said", ["Wed May  1 10:00:00 2024", "Wed, 01 May 2024 10:00:00 -0000"])
+def test_a_time_without_a_zone_is_the_same_on_every_machine(site: Site, said: str) -> None:
+    del site.headers["ETag"]
+    site.headers["Last-Modified"] = said
+    site.apply()
+    assert pin_source(f"{site.url}/a.tif").pin.last_modified == "2024-05-01T10:00:00Z"
+
+
+@pytest.mark.parametrize("said", ["Fri, 31 Dec 9999 23:59:59 -0100", "yesterday"])
+def test_a_time_that_is_none_does_not_pin(site: Site, said: str) -> None:
+    site.headers["Last-Modified"] = said
+    site.apply()
+    assert pin_source(f"{site.url}/a.tif").pin.etag == '"one"'
+    del site.headers["ETag"]
+    site.apply()
+    with pytest.raises(InputError, match="cannot be pinned"):
+        pin_source(f"{site.url}/a.tif")
+
+
 @pytest.mark.parametrize(
     ("status", "error"),
     [

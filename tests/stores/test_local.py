@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -285,6 +286,13 @@ def test_a_sweep_takes_only_what_is_old_and_dead(root: Path, store: Store) -> No
     os.utime(folder / "dead.tmp", (0, 0))
     create(open_store(str(root)), b"y", "tiles/other.tif")
     assert not list(folder.iterdir())
+
+
+def test_a_sweep_spares_what_lies_beside_the_file_of_a_living_writer(tmp_path: Path) -> None:
+    with local_scratch.scratch_file(tmp_path, "alive") as (alive, _):
+        alive.with_suffix(".json").write_text("{}")
+        local_scratch.sweep(tmp_path, time.time() + 2 * local_scratch.ABANDONED_AFTER_S)
+        assert alive.with_suffix(".json").exists(), "as after a clock that was set forward"
 
 
 def test_a_hidden_file_that_is_taken_for_dead_as_it_begins_is_made_again(

@@ -1,11 +1,25 @@
 """Roots and manifest URLs: one spelling each, and clear refusals."""
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scenemosaic.errors import InputError
-from scenemosaic.roots import Root, default_manifest, parse_manifest, parse_root
+from scenemosaic import keys
+from scenemosaic.discovery.prefix import below
+from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.manifests.sql import SqlManifest
+from scenemosaic.roots import (
+    Root,
+    check_folder,
+    check_there,
+    default_manifest,
+    has_outputs,
+    parse_manifest,
+    parse_root,
+)
 from scenemosaic.stores import open_store
 
 
@@ -19,6 +33,30 @@ def test_every_spelling_of_a_folder_has_one_uri(
     assert {parse_root(text).uri for text in spellings} == {wanted}
     assert "%20" in wanted
     assert parse_root(wanted) == parse_root("a b")
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_a_prefix_leaves_room_for_the_longest_key(scheme: str) -> None:
+    longest = max(
+        keys.revision_key("0" * 32, 10**9, "preview.png"),
+        keys.top_box_key("0" * 32, 10**6, 10**6, "0" * 64),
+        f"audit/{keys.ledger_log('x' * 64)}/{'9' * 18}.jsonl",
+        key=len,
+    )
+    prefix = parse_root(f"{scheme}://bucket-1/{'é' * 432}").prefix
+    assert len(f"{prefix}/{longest}".encode()) <= 1024
+    with pytest.raises(InputError, match="at most 864 bytes"):
+        parse_root(f"{scheme}://bucket-1/{'é' * 433}")
+
+
+def test_a_path_that_no_file_system_takes_is_refused(tmp_path: Path) -> None:
+    fits = tmp_path / ("é" * 127)
+    open_store(str(fits)).head("jobs/x")
+    for path in (f"{tmp_path}/{'é' * 128}", f"{tmp_path}/{'x' * 200}" * 30):
+        with pytest.raises(InputError, match="a path has at most 3840 bytes, and each name in"):
+            parse_root(path)
+        with pytest.raises(InputError, match="a path has at most"):
+            parse_manifest(f"sqlite:///{path}/m.db")
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
@@ -131,6 +169,30 @@ def test_what_is_no_manifest_is_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_manifest(text)
     assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_folder_that_may_not_be_looked_at_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.stat
+
+    def refusing(path: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, Path | str) and f"{tmp_path}/locked/" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, **options)
+
+    monkeypatch.setattr(os, "stat", refusing)  # root may look everywhere
+    root = parse_root(f"{tmp_path}/locked/root")
+    manifest = SqlManifest(f"sqlite:///{tmp_path}/locked/m.db")
+    for look in (
+        lambda: check_there(root.prefix),
+        lambda: check_folder(root),
+        lambda: has_outputs(root),
+        lambda: list(below(root.prefix)),
+        manifest.ready,
+    ):
+        with pytest.raises(PermanentStoreError, match=r"locked.*Permission denied; check the"):
+            look()
 
 
 def test_opening_a_store_writes_nothing(tmp_path: Path) -> None:
