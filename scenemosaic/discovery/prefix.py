@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scenemosaic.discovery.found import Found, is_scene
 from scenemosaic.errors import InputError, PermanentStoreError
+from scenemosaic.moments import epoch_rfc3339
 from scenemosaic.roots import looked_at
 from scenemosaic.sources.locations import canonical_location, is_local, is_s3
 from scenemosaic.waiting.retry import Effects, RetryPolicy, system_effects
@@ -54,7 +55,7 @@ def _file(path: Path) -> Found | None:
     except OSError as error:
         return Found(name, "", "", refused=f"{name}: {error.strerror}")
     # A file that was moved here keeps its mtime; its ctime says when it came.
-    found = Found(name, f"{known.st_size}-{known.st_mtime_ns}"(known.st_ctime))
+    found = Found(name, f"{known.st_size}-{known.st_mtime_ns}", epoch_rfc3339(known.st_ctime))
     if not stat.S_ISREG(known.st_mode):
         return replace(found, refused=f"{name}: is no regular file")
     if name != str(path):
