@@ -39,7 +39,7 @@ class Found:
         return None if self.facts is None else self.facts.taken
 
 
-def is_scene(name: str) -> bool:
-    """Whether a path or key is named as a scene is; hidden ones are not."""
-    base = name.rpartition("/")[2]
-    return base.lower().endswith(ENDINGS) and not base.startswith(".")
+def is_scene(path: str) -> bool:
+    """Whether a path or key is named as a scene is, and neither it nor a folder is hidden."""
+    parts = path.split("/")
+    return parts[-1].lower().endswith(ENDINGS) and not any(one.startswith(".") for one in parts)

@@ -16,12 +16,12 @@ from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
 
 def objects(location: str, policy: RetryPolicy, effects: Effects) -> Iterator[Found]:
     """Every scene below ``location``. Raises as :func:`scenemosaic.discovery.prefix.below`."""
-    bucket, after = s3_parts(location)[0], None
+    (bucket, prefix), after = s3_parts(location), None
     while True:
         # A page at a time: what was listed before a fault is not listed again.
         page = retrying(partial(_page, location, after), policy, effects)
         for one in page.get("Contents", ()):
-            if is_scene(one["Key"]):
+            if is_scene(one["Key"][len(prefix) :]):
                 yield _found(bucket, one)
         after = page.get("NextContinuationToken")
         if after is None:

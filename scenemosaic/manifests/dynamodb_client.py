@@ -6,7 +6,7 @@ from botocore.config import Config
 
 from scenemosaic.access import Access
 from scenemosaic.waiting.boto_deadlines import timed_client
-from scenemosaic.waiting.boto_sessions import boto_session
+from scenemosaic.waiting.boto_sessions import boto_client
 from scenemosaic.waiting.deadlines import Deadlines
 
 if TYPE_CHECKING:
@@ -23,11 +23,7 @@ def open_client(region: str | None, access: Access, deadlines: Deadlines) -> "Dy
         # legacy mode alone checks x-amz-crc32 on the only attempt.
         retries={"mode": "legacy", "total_max_attempts": 1},
     )
-    return timed_client(
-        boto_session(access).client(
-            "dynamodb",
-            config=config,
-            region_name=region or access.region,
-            endpoint_url=access.endpoint,
-        )
+    client: DynamoDBClient = boto_client(
+        "dynamodb", "the manifest in DynamoDB", config, access, region=region
     )
+    return timed_client(client)

@@ -98,6 +98,8 @@ class Plan:
         merged = len(self.sources) if self.recipe.merge is not None else 0
         if len(self.grids) != merged or (len(self.sources) > 1 and not merged):
             raise InputError(f"{len(self.sources)} sources do not go with {len(self.grids)} grids")
+        # At once, as a recipe's bytes are: it is asked for with every object of every window.
+        object.__setattr__(self, "_job_id", job_id_of(self.canonical))
 
     def to_json(self) -> dict[str, object]:
         """The canonical JSON value."""
@@ -123,8 +125,6 @@ class Plan:
     @property
     def job_id(self) -> str:
         """The first 32 hex digits of the SHA-256 of :attr:`canonical`."""
-        if not self._job_id:  # asked for with every object of every window
-            object.__setattr__(self, "_job_id", job_id_of(self.canonical))
         return self._job_id
 
 

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTT
 
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.queues.port import Message
-from scenemosaic.waiting.boto_sessions import boto_session
+from scenemosaic.waiting.boto_sessions import boto_client
 from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying, system_effects
 
 MOST_AT_ONCE: Final = 10
@@ -102,16 +102,9 @@ def _client(url: str) -> Any:
         read_timeout=MOST_WAIT_S + 10,
         max_pool_connections=_CONNECTIONS,
     )
-    try:
-        # The URL's own host: with an endpoint of another one SQS would be asked elsewhere.
-        return boto_session().client(
-            "sqs",
-            config=config,
-            endpoint_url=endpoint,
-            region_name=region[1] if region else None,
-        )
-    except (BotoCoreError, ValueError) as error:
-        raise PermanentStoreError(f"{url}: no SQS client can be made: {error}") from error
+    # The URL's own host: with an endpoint of another one SQS would be asked elsewhere.
+    at = region[1] if region else None
+    return boto_client("sqs", url, config, endpoint=endpoint, region=at)
 
 
 def _message(one: Mapping[str, Any]) -> Message:

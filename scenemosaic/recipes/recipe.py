@@ -82,19 +82,16 @@ class Recipe:
         rules.check_tiling(self.tiling())
         _check_count(self.computed, self.merge, self.bands)
         rules.check_tile_bytes(self.worst_tile_bytes(), self.window_size)
+        # At once: Prefect takes a field that changes while it looks for a value of its own.
+        object.__setattr__(self, "_json", encode(self.to_json()))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Recipe):
             return NotImplemented
-        return self._canonical() == other._canonical()
+        return self._json == other._json
 
     def __hash__(self) -> int:
-        return hash(self._canonical())
-
-    def _canonical(self) -> bytes:
-        if not self._json:  # a key of what is kept for each window's template
-            object.__setattr__(self, "_json", encode(self.to_json()))
-        return self._json
+        return hash(self._json)
 
     def tiling(self) -> Tiling:
         """The windows of this recipe."""

@@ -15,10 +15,11 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
 from scenemosaic.access import Access
-from scenemosaic.errors import PermanentStoreError, TransientStoreError
+from scenemosaic.errors import PermanentStoreError
 from scenemosaic.sources.reading_settings import read_deadlines, reading_by, s3_endpoint, unsigned
+from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
 from scenemosaic.waiting.boto_deadlines import timed_client
-from scenemosaic.waiting.boto_sessions import boto_session
+from scenemosaic.waiting.boto_sessions import boto_client, boto_session
 from scenemosaic.waiting.deadlines import Deadlines
 
 _AWS_HOST: Final = re.compile(r"(.*\.)?(amazonaws\.com(\.[a-z]+)?|api\.aws)")
@@ -37,13 +38,14 @@ def aws_session() -> Session:
 def credentials_mark(location: str) -> object:
     """Another value where credentials are others; None without any.
 
-    Renews temporary ones that are about to expire. Raises TransientStoreError where that fails.
+    Renews temporary ones that are about to expire. Raises TransientStoreError where that fails,
+    PermanentStoreError where it was refused, or they are not whole.
     """
     try:
         known = aws_session().get_credentials()
         frozen = None if known is None else known.get_frozen_credentials()
-    except BotoCoreError as error:
-        raise TransientStoreError(f"{location}: its AWS credentials: {error}") from None
+    except S3_ERRORS as error:
+        raise s3_error(f"{location}: its AWS credentials", error) from None
     return None if frozen is None else hash((frozen.access_key, frozen.token))
 
 
@@ -64,8 +66,10 @@ def _client(
         s3={"addressing_style": "path"} if endpoint else None,
         signature_version=UNSIGNED if anonymous else None,
     )
-    client = _boto_session(pid, access).client("s3", config=config, endpoint_url=endpoint)
-    return timed_client(client)
+    session = _boto_session(pid, access)
+    return timed_client(
+        boto_client("s3", "sources on S3", config, access, endpoint=endpoint, session=session)
+    )
 
 
 @lru_cache(maxsize=4)

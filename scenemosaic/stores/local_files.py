@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
+from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError, Unreadable
 
 WRITE_BYTES = 128 << 10
 # Chunks of a file begin at multiples of it: the kernel keeps its pages in aligned groups then,
@@ -47,6 +47,12 @@ def store_error(error: OSError, doing: str) -> StoreError:
     if code in _PASSING:
         return TransientStoreError(message)
     return PermanentStoreError(message)
+
+
+def unreadable(named: str, error: OSError) -> Unreadable:
+    """The error where one object, or a folder of them, may not be read."""
+    advice = "give this user the right to read it"
+    return Unreadable(f"{named} may not be read ({error.strerror}); {advice}")
 
 
 @contextlib.contextmanager

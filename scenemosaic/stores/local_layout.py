@@ -2,10 +2,16 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scenemosaic.errors import InputError, NotAnObject, PermanentStoreError, SceneMosaicError
+from scenemosaic.errors import (
+    InputError,
+    NotAnObject,
+    PermanentStoreError,
+    SceneMosaicError,
+    Unreadable,
+)
 from scenemosaic.keys import HIDDEN, check_key
 from scenemosaic.stores import local_files as files
 
@@ -60,19 +66,29 @@ class Layout:
         return str(self.root / key)
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """Keys that begin with ``prefix``, in byte order. Symbolic links are not followed."""
-        return self._keys(prefix.rpartition("/")[0], prefix)
+        """Keys that begin with ``prefix``, in byte order. Symbolic links are not followed.
 
-    def _keys(self, folder: str, prefix: str) -> Iterator[str]:
+        Folders further down that may not be read are passed over.
+        """
+        folder = prefix.rpartition("/")[0]
+        return self._keys(folder, prefix, self._names(folder))
+
+    def _keys(self, folder: str, prefix: str, names: Sequence[str]) -> Iterator[str]:
         # A folder sorts as if a slash ended its name: that is the order of whole keys.
-        for name in sorted(self._names(folder), key=os.fsencode):
+        for name in sorted(names, key=os.fsencode):
             key = f"{folder}/{name}" if folder else name
             if is_reserved(key) or not (key.startswith(prefix) or prefix.startswith(key)):
                 continue
             if name.endswith("/"):
-                yield from self._keys(key[:-1], prefix)
+                yield from self._keys(key[:-1], prefix, self._names_if_readable(key[:-1]))
             elif key.startswith(prefix):
                 yield key
+
+    def _names_if_readable(self, folder: str) -> list[str]:
+        try:
+            return self._names(folder)
+        except Unreadable:
+            return []
 
     def _names(self, folder: str) -> list[str]:
         with files.naming(f"listing {self.named(folder)}"):
@@ -80,6 +96,8 @@ class Layout:
                 found = list(os.scandir(self.root / folder))
             except (FileNotFoundError, NotADirectoryError):
                 return []
+            except PermissionError as error:
+                raise files.unreadable(self.named(folder), error) from error
             folders = [f"{entry.name}/" for entry in found if entry.is_dir(follow_symlinks=False)]
             return folders + [entry.name for entry in found if entry.is_file(follow_symlinks=False)]
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from scenemosaic.errors import NotAnObject, TransientStoreError, Unreadable
+from scenemosaic.errors import NotAnObject, TransientStoreError
 from scenemosaic.stores import local_files as files
 from scenemosaic.stores import local_meta as meta
 from scenemosaic.stores.local_layout import Layout
@@ -75,16 +75,22 @@ class Objects:
             if error.errno in _NO_FILE:
                 raise NotAnObject(f"{named} is not a file ({said}); move it away") from error
             if error.errno == errno.EACCES:
-                advice = "give this user the right to read it"
-                raise Unreadable(f"{named} may not be read ({said}); {advice}") from error
+                raise files.unreadable(named, error) from error
             raise
+
+    def _entries(self, key: str) -> tuple[meta.Entry, ...]:
+        path = self.layout.meta_path(key)
+        try:
+            return meta.read_entries(path)
+        except PermissionError as error:
+            raise files.unreadable(str(path), error) from error
 
     def _describe(self, key: str, path: Path, descriptor: int) -> Opened | None:
         """None where the file was replaced meanwhile, so that its entry may be gone."""
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise NotAnObject(f"{self.layout.named(key)} is not a file; move it away")
-        entries = meta.read_entries(self.layout.meta_path(key))
+        entries = self._entries(key)
         entry = meta.matching(entries, status)
         if entry is None:
             if not _is_at(path, status):

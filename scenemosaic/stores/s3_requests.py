@@ -35,7 +35,7 @@ from scenemosaic.stores.s3_answers import (
     status_of,
 )
 from scenemosaic.waiting.boto_deadlines import timed_client
-from scenemosaic.waiting.boto_sessions import boto_session
+from scenemosaic.waiting.boto_sessions import boto_client
 from scenemosaic.waiting.deadlines import Deadlines, Ending, within
 
 if TYPE_CHECKING:
@@ -217,13 +217,5 @@ def make_client(
         tcp_keepalive=True,
         s3={"addressing_style": options.addressing},
     )
-    try:
-        return timed_client(
-            boto_session(access).client(
-                "s3", config=config, endpoint_url=access.endpoint, region_name=access.region
-            )
-        )
-    except (BotoCoreError, ValueError) as error:
-        raise PermanentStoreError(
-            f"{named}: no S3 client can be made of the environment's AWS settings: {error}"
-        ) from error
+    client: S3Client = boto_client("s3", named, config, access)
+    return timed_client(client)

@@ -9,7 +9,13 @@ from scenemosaic.publishing.item import MAX_ITEM_BYTES, Item, parse_item
 from scenemosaic.session import JobSpec, Session
 from scenemosaic.verification import rules
 from scenemosaic.verification.findings import Finding, Kind
-from scenemosaic.verification.inspection import found_at, gone, looked_again
+from scenemosaic.verification.inspection import (
+    UNREADABLE,
+    found_at,
+    gone,
+    looked_again,
+    unreadable,
+)
 from scenemosaic.verification.reading import reader
 
 ITEM_TYPE, PREVIEW_TYPE = "application/geo+json", "image/png"
@@ -34,6 +40,8 @@ def _check_plan(session: Session, job_id: str) -> list[Finding]:
         load_plan(reader(session, info)(0, info.size_bytes), job_id)
     except InputError as error:
         return [Finding("plan", Kind.PLAN, f"{uri}: {error}")]
+    except UNREADABLE as error:
+        return [unreadable("plan", error)]
     return []
 
 
@@ -68,7 +76,10 @@ def _small(
         if info.size_bytes > most_bytes:
             text = f"{session.store.object_uri(key)} is too large: {info.size_bytes} bytes"
             return None, [Finding(subject, Kind.FOREIGN, text)]
-        data = reader(session, info)(0, info.size_bytes)
+        try:
+            data = reader(session, info)(0, info.size_bytes)
+        except UNREADABLE as error:
+            return None, [unreadable(subject, error)]
         sha256 = hashlib.sha256(data).hexdigest()
         wrong = rules.of_metadata(subject, spec.plan.job_id, info, sha256, content_type)
         return data, list(wrong)

@@ -19,7 +19,7 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.places import Place
 from scenemosaic.session import JobSpec, Session, open_session, session_at
 from scenemosaic.verification.findings import Finding, Kind, WindowState
-from scenemosaic.verification.inspection import bad_row, inspect_window
+from scenemosaic.verification.inspection import UNREADABLE, bad_row, inspect_window
 from scenemosaic.verification.mosaic_check import MosaicCheck
 from scenemosaic.verification.other_root import other_root
 from scenemosaic.verification.report import VerifyReport
@@ -47,12 +47,13 @@ def verify_job(
 ) -> VerifyReport:
     """Verify a job by its ID; with ``names`` these windows alone.
 
-    Where ``plan.json`` is damaged, or gone and other things of the job are there, that is
-    all that can be found. Raises InputError where the root holds no such job, or a newer one.
+    Where ``plan.json`` is damaged, may not be read, or is gone and other things of the job are
+    there, that is all that can be found. Raises InputError where the root holds no such job, or
+    a newer one.
     """
     try:
         spec = load_at(job_id, place)
-    except (PlanLost, NotAnObject):
+    except (PlanLost, NotAnObject, *UNREADABLE):
         return _without_plan(job_id, place)
     tiling = spec.plan.recipe.tiling()
     windows = [tiling.number(name) for name in names] or None

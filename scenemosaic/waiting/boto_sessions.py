@@ -1,13 +1,45 @@
-"""boto3's sessions, which read AWS's descriptions of its services once for a process."""
+"""boto3's sessions and clients; AWS's descriptions of its services are read once for a process."""
 
 import os
 from functools import lru_cache
+from typing import Any
 
 import boto3.session
 import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
 from botocore.loaders import Loader, create_loader
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
+from scenemosaic.errors import PermanentStoreError
+
+
+def boto_client(
+    service: str,
+    named: str,
+    config: Config,
+    access: Access = ENVIRONMENT,
+    *,
+    endpoint: str | None = None,
+    region: str | None = None,
+    session: boto3.session.Session | None = None,
+) -> Any:
+    """A client for ``named``. What is left out is that of ``access``, or the environment's.
+
+    Raises PermanentStoreError where AWS's settings make none.
+    """
+    try:
+        return (session or boto_session(access)).client(
+            service,  # type: ignore[call-overload]  # any of those that are used here
+            config=config,
+            endpoint_url=endpoint or access.endpoint,
+            region_name=region or access.region,
+        )
+    except BotoCoreError as error:
+        reason = str(error)
+    except ValueError:  # not repeated: it may hold a password
+        reason = "an endpoint that is set for it is no URL such as https://host:port"
+    raise PermanentStoreError(f"{named}: no client can be made of AWS's settings: {reason}")
 
 
 def boto_session(access: Access = ENVIRONMENT) -> boto3.session.Session:

@@ -15,6 +15,9 @@ from tests.flows.serving import Answer, run_command
 # A command that imported Prefect would make this home.
 HOME = "prefect-home"
 
+# Of names that a file system takes.
+LONG_MANIFEST = "sqlite:///" + f"/{'m' * 200}" * 10 + "/m.db"
+
 
 @pytest.fixture
 def refused(tmp_path: Path) -> Callable[..., Answer]:
@@ -98,7 +101,7 @@ def test_not_a_root(refused: Callable[..., Answer], scene: Path, root: str) -> N
     ("more", "said"),
     [
         (["--workers", "257"], "--workers: Input should be less than or equal to 256"),
-        (["--manifest", f"sqlite:////{'m' * 2000}.db"], "--manifest: String should have at most"),
+        (["--manifest", LONG_MANIFEST], "--manifest: String should have at most"),
     ],
 )
 def test_what_the_flow_would_refuse(
@@ -127,6 +130,12 @@ def test_no_credentials(refused: Callable[..., Answer], scene: Path) -> None:
     env = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
     answer = refused(scene, "s3://bucket/x", 5, AWS_ENDPOINT_URL_S3="http://127.0.0.1:9", **env)
     assert "credentials" in answer.err
+
+
+def test_an_endpoint_that_is_no_url(refused: Callable[..., Answer], scene: Path) -> None:
+    answer = refused(scene, "s3://bucket/x", 5, AWS_ENDPOINT_URL_S3="key:S3CRET@host:9000")
+    assert "no URL such as https://host:port" in answer.err
+    assert "S3CRET" not in answer.err
 
 
 class NoTable(http.server.BaseHTTPRequestHandler):

@@ -57,6 +57,16 @@ def test_what_cannot_be_listed_is_refused(prefix: str) -> None:
         list(below(prefix))
 
 
+def test_hidden_folders_of_a_bucket_are_passed_over_as_those_of_a_disk_are(ministack: str) -> None:
+    os.environ["AWS_ENDPOINT_URL"] = ministack
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="in-hidden")
+    for name in ("a.tif", ".staging/b.tif", "sub/.tmp/c.tif", "sub/.d.tif", "sub/e.tif"):
+        client.put_object(Bucket="in-hidden", Key=f".in/{name}", Body=b"x")
+    found = [one.source for one in below("s3://in-hidden/.in/")]
+    assert found == [f"s3://in-hidden/.in/{name}" for name in ("a.tif", "sub/e.tif")]
+
+
 def test_a_bucket_s_scenes_page_by_page(ministack: str) -> None:
     os.environ["AWS_ENDPOINT_URL"] = ministack
     client = boto3.client("s3")

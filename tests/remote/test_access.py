@@ -3,14 +3,17 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, PartialCredentialsError
 
-from scenemosaic.errors import TransientStoreError
+from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.planning import plan_scene
 from scenemosaic.plans.pin import Pin
 from scenemosaic.plans.plan import PlanOptions
+from scenemosaic.sources import s3_reading
 from scenemosaic.sources.pins import pin_source, verify_pin
 from scenemosaic.sources.rasters import read_window
 from tests.plan.web import Site
@@ -83,6 +86,26 @@ def test_credentials_that_cannot_be_renewed_are_a_fault_with_a_name(
     profile[0].unlink()
     with pytest.raises(TransientStoreError, match=r"s3://bucket/a\.tif: its AWS credentials: "):
         read_window(SOURCE, WINDOW, pin)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ClientError({"Error": {"Code": "AccessDenied"}}, "AssumeRole"), PermanentStoreError),
+        (PartialCredentialsError(provider="env", cred_var="key"), PermanentStoreError),
+        (EndpointConnectionError(endpoint_url="https://sts"), TransientStoreError),
+    ],
+)
+def test_what_refuses_or_delays_credentials_is_told_apart(
+    error: Exception, kind: type[StoreError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Session:
+        def get_credentials(self) -> Any:
+            raise error
+
+    monkeypatch.setattr(s3_reading, "aws_session", Session)
+    with pytest.raises(kind, match="its AWS credentials"):
+        s3_reading.credentials_mark(SOURCE)
 
 
 def test_whoever_asks_pays(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

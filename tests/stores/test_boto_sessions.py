@@ -6,12 +6,16 @@ from typing import Any
 import boto3.session
 import botocore.session
 import pytest
+from botocore.config import Config
 from botocore.exceptions import DataNotFoundError
 from botocore.loaders import JSONFileLoader, create_loader
 
 from scenemosaic.access import Access, register
+from scenemosaic.errors import PermanentStoreError
+from scenemosaic.manifests.dynamodb_client import open_client
 from scenemosaic.waiting import boto_sessions
-from scenemosaic.waiting.boto_sessions import boto_session
+from scenemosaic.waiting.boto_sessions import boto_client, boto_session
+from scenemosaic.waiting.deadlines import Deadlines
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +85,19 @@ def test_a_thousand_sessions_search_as_few_folders_as_one() -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: boto_session(), range(40)))
     assert searched() == once
+
+
+def test_an_endpoint_without_a_scheme_is_named_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    access = Access(region="us-east-1")
+    with pytest.raises(PermanentStoreError, match="s3://bucket: no client can be made") as refused:
+        boto_client("s3", "s3://bucket", Config(), access, endpoint="key:S3CRET@host:9000")
+    assert "S3CRET" not in str(refused.value)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "key:S3CRET@host:9000")
+    with pytest.raises(PermanentStoreError, match="manifest in DynamoDB: no client") as refused:
+        open_client("us-east-1", access, Deadlines())
+    assert "S3CRET" not in str(refused.value)
 
 
 def test_a_named_block_gives_its_own_session() -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from scenemosaic.errors import (
     PermanentStoreError,
     StoreError,
     TransientStoreError,
+    Unreadable,
 )
 from scenemosaic.stores import local, local_files, local_meta, local_scratch, open_store
 from scenemosaic.stores.port import Answer, CopyRun, IfAbsent, IfMatch, Literal, Store
@@ -334,3 +336,22 @@ def test_big_compositions_are_not_forced_to_disk_and_small_ones_are(
 def test_a_store_can_be_sent_to_another_process(store: Store) -> None:
     create(store, b"first")
     assert pickle.loads(pickle.dumps(store)).get(KEY) == b"first"
+
+
+def test_a_folder_that_may_not_be_read_hides_no_other_from_a_listing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(str(tmp_path))
+    for key in ("a/x", "b/y", "c/z"):
+        store.put(key, body(b"1"), IfAbsent())
+    scan = os.scandir
+
+    def refused(folder: Any) -> Any:
+        if Path(folder) == tmp_path / "b":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert [info.key for info in store.list("")] == ["a/x", "c/z"]
+    with pytest.raises(Unreadable, match="b may not be read"):
+        list(store.list("b/"))

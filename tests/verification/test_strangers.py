@@ -14,6 +14,7 @@ from scenemosaic.errors import RetentionError
 from scenemosaic.repair import engine
 from scenemosaic.repair.engine import RepairReport
 from scenemosaic.stores.local import LocalStore
+from scenemosaic.stores.local_layout import Layout
 from scenemosaic.verification.verify import verify, verify_job
 from tests.jobs.places import MakePlace
 from tests.verification.conftest import Finish
@@ -111,12 +112,40 @@ def test_a_tile_that_may_not_be_read_hides_no_other_finding_and_is_left_as_it_is
 
 
 @pytest.mark.parametrize("close", [_no_right, _archived])
-def test_a_mosaic_that_may_not_be_read_is_found_and_made_again(
-    local_damage: Damage, small_scene: Path, close: Close, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("what", ["mosaic", "preview", "item", "plan"])
+def test_what_else_may_not_be_read_hides_no_other_finding(
+    local_damage: Damage, what: str, close: Close, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    close(local_damage.path(keys.mosaic_key(local_damage.job_id)), monkeypatch)
-    assert local_damage.found() == {("mosaic", "unreadable-object")}
-    assert engine.survey(local_damage.spec, (), [str(small_scene)]).renew
+    local_damage.delete(local_damage.tile(OTHER_NAME))
+    close(local_damage.path(getattr(keys, f"{what}_key")(local_damage.job_id)), monkeypatch)
+    report = verify_job(local_damage.job_id, local_damage.spec.place)
+    others = {(OTHER_NAME, "missing-object")} if what != "plan" else set()
+    assert pairs(report) == {(what, "unreadable-object"), *others}
+
+
+@pytest.mark.parametrize("close", [_no_right, _archived])
+@pytest.mark.parametrize("what", ["mosaic", "preview"])
+def test_of_what_has_revisions_the_next_one_is_made(
+    local_damage: Damage, small_scene: Path, what: str, close: Close
+) -> None:
+    key = getattr(keys, f"{what}_key")(local_damage.job_id)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        close(local_damage.path(key), monkeypatch)
+        assert engine.survey(local_damage.spec, (), [str(small_scene)]).renew
+
+
+def test_a_tiles_metadata_that_may_not_be_read_are_its_own(
+    local_damage: Damage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meta, read = Layout(local_damage.path("")).meta_path(local_damage.tile()), Path.read_bytes
+
+    def refused(path: Path) -> bytes:
+        if path == meta:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    assert local_damage.found() == {(NAME, "unreadable-object")}
 
 
 @pytest.mark.parametrize("what", ["mosaic", "preview", "item", "plan"])
