@@ -31,13 +31,6 @@ from tests.ledger.jobs import finished
 from tests.recovery.runs import start
 
 WAIT_S = 90
-DEPLOYMENT = """
-name: approvals
-deployments:
-  - name: approved
-    entrypoint: flows/publish.py:publish
-    work_pool: {{name: {pool}}}
-"""
 
 
 @pytest.fixture
@@ -304,10 +297,7 @@ def test_a_deployment_is_suspended_and_begins_again(
 ) -> None:
     """Its process ends while it waits; another one publishes, under the same run ID."""
     pool = "approvals"
-    prefect(prefect_server, tmp_path, "work-pool", "create", pool, "--type", "process")
-    file = tmp_path / "prefect.yaml"
-    file.write_text(DEPLOYMENT.format(pool=pool))
-    prefect(prefect_server, REPOSITORY, "deploy", "--all", "--prefect-file", str(file))
+    deploy(prefect_server, pool)
     try:
         given = {"job_id": spec.plan.job_id, "to": spec.root, "ledger": "daily", "approve": True}
         start(prefect_server, "publish/approved", given)
@@ -321,6 +311,20 @@ def test_a_deployment_is_suspended_and_begins_again(
         assert (entry_of_run["run_id"], entry_of_run["approved_by"]) == (run_id, "Grace Hopper")
     finally:
         forget_deployments(prefect_server, pool)
+
+
+def deploy(url: str, pool: str) -> None:
+    """As ``prefect deploy`` does it, which is tested for itself: a deployment for a worker."""
+    request(url, "work_pools/", {"name": pool, "type": "process"})
+    flow = request(url, "flows/", {"name": "publish"})
+    deployment = {
+        "name": "approved",
+        "flow_id": flow["id"],
+        "entrypoint": "flows/publish.py:publish",
+        "path": str(REPOSITORY),
+        "work_pool_name": pool,
+    }
+    request(url, "deployments/", deployment)
 
 
 def forget_deployments(url: str, pool: str) -> None:
