@@ -16,7 +16,6 @@ from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.state import Cleared
 from tests.cli.test_commands import imports_prefect, loaded
 from tests.flows.serving import (
-    REPOSITORY,
     Answer,
     api,
     finish,
@@ -28,7 +27,7 @@ from tests.flows.serving import (
 from tests.flows.test_deployment import prefect
 from tests.jobs.places import MakePlace, Place
 from tests.ledger.jobs import finished
-from tests.recovery.runs import start
+from tests.recovery.runs import deploy, start
 
 WAIT_S = 90
 
@@ -297,7 +296,7 @@ def test_a_deployment_is_suspended_and_begins_again(
 ) -> None:
     """Its process ends while it waits; another one publishes, under the same run ID."""
     pool = "approvals"
-    deploy(prefect_server, pool)
+    deploy(prefect_server, pool, "publish/approved", "flows/publish.py:publish")
     try:
         given = {"job_id": spec.plan.job_id, "to": spec.root, "ledger": "daily", "approve": True}
         start(prefect_server, "publish/approved", given)
@@ -311,20 +310,6 @@ def test_a_deployment_is_suspended_and_begins_again(
         assert (entry_of_run["run_id"], entry_of_run["approved_by"]) == (run_id, "Grace Hopper")
     finally:
         forget_deployments(prefect_server, pool)
-
-
-def deploy(url: str, pool: str) -> None:
-    """As ``prefect deploy`` does it, which is tested for itself: a deployment for a worker."""
-    request(url, "work_pools/", {"name": pool, "type": "process"})
-    flow = request(url, "flows/", {"name": "publish"})
-    deployment = {
-        "name": "approved",
-        "flow_id": flow["id"],
-        "entrypoint": "flows/publish.py:publish",
-        "path": str(REPOSITORY),
-        "work_pool_name": pool,
-    }
-    request(url, "deployments/", deployment)
 
 
 def forget_deployments(url: str, pool: str) -> None:
