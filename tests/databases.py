@@ -1,6 +1,7 @@
 """Prefect's empty databases, made once for all test processes: half of a server's start."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -16,34 +17,39 @@ _SERVER = "prefect-server.db"
 
 @contextlib.contextmanager
 def kept(cache: Path) -> Iterator[None]:
-    """A test's cache holds the temporary server's database; what it makes is kept for others."""
-    shared, own = _shared(_TEMPORARY), cache / "scenemosaic" / _TEMPORARY
-    if shared.exists():
+    """A test's cache holds an empty database for temporary servers; what one makes is kept."""
+    own = cache / "scenemosaic" / _TEMPORARY
+    shared = [one for one in (_shared(_SERVER), _shared(_TEMPORARY)) if one.exists()]
+    if shared:
         own.parent.mkdir()
-        own.symlink_to(shared)
+        own.symlink_to(shared[0])
     yield
-    if own.is_file() and not shared.exists():
-        _put(own, shared)
+    if own.is_file() and not own.is_symlink():
+        _put(own, _shared(_TEMPORARY))
 
 
-def give(home: Path) -> Mapping[str, str]:
-    """Put the database into the home of a server that is about to start for the first time.
+@contextlib.contextmanager
+def given(home: Path) -> Iterator[Mapping[str, str]]:
+    """A block in which a server starts for the first time, with the database in its home.
 
-    Returns settings: blocks are registered in what is there, so that the server need not import
-    all that have some.
+    Yields settings: blocks are registered in what is there, so that the server need not import
+    all that have some. The first of all servers makes it, and the others wait for that.
     """
     shared, own = _shared(_SERVER), home / "prefect.db"
-    if shared.exists() and not own.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(shared, own)
-    return {"PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false"} if own.exists() else {}
+    with _one_at_a_time() if not shared.exists() else contextlib.nullcontext():
+        if shared.exists() and not own.exists():
+            home.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(shared, own)
+        yield {"PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false"} if own.exists() else {}
+        if not shared.exists():
+            _put(own, shared)
 
 
-def keep(home: Path) -> None:
-    """Keep what a server that has just started for the first time has in its home."""
-    shared = _shared(_SERVER)
-    if not shared.exists():
-        _put(home / "prefect.db", shared)
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    with _shared("prefect-server.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _shared(name: str) -> Path:

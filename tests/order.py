@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 # Areas whose slow tests take longest: each is one worker's, with the servers that they share.
-LONGEST = ("recovery", "flows", "queues", "engines", "docs", "cli", "ui", "ledger")
+LONGEST = ("recovery", "flows", "engines", "cli", "docs", "ui", "ledger", "queues")
 
 
 def ordered(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:

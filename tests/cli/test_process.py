@@ -98,7 +98,6 @@ def test_several_at_once_without_a_server(scene: Path, tmp_path: Path) -> None:
     """Each has a temporary server of its own; they share one PREFECT_HOME and one root."""
     extra = {
         "PREFECT_HOME": str(tmp_path / "home"),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "TMPDIR": str(tmp_path),
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "270",
     }

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import servers
 from tests.docs.documents import DOCS, commands
 from tests.docs.ground import prepare
 from tests.docs.shell import Terminal, terminal
-from tests.flows.serving import start_prefect
+from tests.flows.conftest import served_server
+
+__all__ = ["served_server"]
 
 TUTORIAL = tuple(f"tutorial/{name}.md" for name in ("first", "s3", "nightly", "backfill", "repair"))
 OPERATOR = ("operations.md", "security.md")
@@ -25,16 +26,14 @@ Open = Callable[..., Terminal]
 
 
 @pytest.fixture
-def opened(ministack: str, tmp_path: Path) -> Iterator[Open]:
+def opened(ministack: str, served_server: str, tmp_path: Path) -> Iterator[Open]:
     """Terminals of somebody who has an emulator for AWS, and a Prefect server that runs."""
     with ExitStack() as stack:
-        server = stack.enter_context(servers.running(start_prefect(tmp_path / "prefect")))
-        url = f"{server.url}/api"
-        env = {"AWS_ENDPOINT_URL": ministack, "PREFECT_API_URL": url}
+        env = {"AWS_ENDPOINT_URL": ministack, "PREFECT_API_URL": served_server}
         env |= {"PREFECT_RUNNER_POLL_FREQUENCY": "1"}  # else serve looks every ten seconds
 
         def open_one(name: str, **variables: str) -> Terminal:
-            made = terminal(tmp_path / name, env | variables, {DOCUMENTED_API: url})
+            made = terminal(tmp_path / name, env | variables, {DOCUMENTED_API: served_server})
             return stack.enter_context(made)
 
         yield open_one

@@ -15,6 +15,7 @@ from tests.flows.conftest import scene
 
 __all__ = ["scene"]
 
+_OF_WORKERS = ("prefect.task_engine", "prefect_dask", "tasks.commit_windows", "tasks.dask_worker")
 _CROSSING = ("task", "task_run_id", "parameters", "dependencies", "context", "wait_for")
 
 
@@ -25,7 +26,18 @@ def api(harness: None, prefect_server: str) -> str:
 
 
 @pytest.fixture(scope="package")
-def cluster(api: str) -> Iterator[Any]:
+def forked_workers(api: str) -> Iterator[None]:
+    """Worker processes of this one's clusters are forks of one that has imported what they do."""
+    import dask
+    from distributed.utils import get_mp_context
+
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed.nanny", *_OF_WORKERS])
+        yield
+
+
+@pytest.fixture(scope="package")
+def cluster(forked_workers: None) -> Iterator[Any]:
     """Two worker processes, and a scheduler with an address."""
     from distributed import LocalCluster
 

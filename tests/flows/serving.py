@@ -67,12 +67,11 @@ def start_prefect(
         env |= {"PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api"}
     else:
         command.append("--no-ui")
-    env |= databases.give(folder / "home") | (settings or {})
-    server = servers.start(
-        "prefect", command, port, folder, env=env, ready_path="/api/health", start_s=180
-    )
-    databases.keep(folder / "home")
-    return server
+    with databases.given(folder / "home") as more:
+        env |= {**more, **(settings or {})}
+        return servers.start(
+            "prefect", command, port, folder, env=env, ready_path="/api/health", start_s=180
+        )
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

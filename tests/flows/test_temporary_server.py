@@ -69,7 +69,7 @@ def test_it_dies_with_its_killed_parent_and_leaves_nothing(tmp_path: Path) -> No
 def test_it_keeps_nothing_of_the_settings_around_it(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    extra = {"PREFECT_HOME": str(home), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    extra = {"PREFECT_HOME": str(home)}
     with subprocess.Popen(
         [sys.executable, "-P", str(SCRIPT)],
         env=environment(extra),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.jobs.places import MakePlace, Place, finish
 
+# Half of them in a bucket, where a run does twice as much.
 ROUNDS = 20
 WINDOW = 512
 
@@ -28,7 +29,8 @@ def test_killed_at_random_moments_it_converges(make_place: MakePlace, scene: Pat
     code, _, err = finish((first := make_place()).start(scene, WINDOW, "whole"))
     assert code == 0, err
     expected, chance, hits, after_s = first.versions(), random.Random(7), 0, 1.0
-    for number in range(ROUNDS):
+    rounds = ROUNDS // 2 if first.root.startswith("s3:") else ROUNDS
+    for number in range(rounds):
         place = make_place()
         hit = _killed(place, scene, f"killed-{number}", after_s * chance.uniform(0.2, 1.0))
         # However busy the machine is by now, the kills stay about where a run ends.
@@ -37,4 +39,4 @@ def test_killed_at_random_moments_it_converges(make_place: MakePlace, scene: Pat
         assert code == 0, err
         assert json.loads(out)["windows"] == 9
         assert place.versions() == expected
-    assert hits >= ROUNDS // 4, "many kills must meet a run at work"
+    assert hits >= rounds // 4, "many kills must meet a run at work"

@@ -1,4 +1,4 @@
-"""Must hold: every fifth reply is lost, and a scene of 400 windows is done as if none were."""
+"""Must hold: every fifth reply is lost, and a scene of 144 windows is done as if none were."""
 
 import itertools
 import json
@@ -21,12 +21,12 @@ from tests.jobs.conftest import write_scene
 from tests.jobs.places import MakePlace, Place, client
 
 pytestmark = pytest.mark.slow
-WINDOW, ACROSS = 64, 20
+WINDOW, ACROSS = 64, 12
 WINDOWS = ACROSS * ACROSS
 LOST = 0.2
 QUICK = (Fault.RESET, Fault.ANSWER_500, Fault.ANSWER_503, Fault.CUT_REPLY)
 # These cost a call's whole deadline: it is short, and every so many faults are one of them.
-SLOW, EACH = (Fault.HANG, Fault.DRIP), 40
+SLOW, EACH = (Fault.HANG, Fault.DRIP), 15
 DEADLINE_S = 5.0
 ME = Run("me", "me")
 
@@ -112,10 +112,10 @@ def test_the_engines_counters_are_those_of_the_wire(
 def _commit_all(spec: JobSpec) -> Counter[str]:
     total: Counter[str] = Counter()
     with ThreadPoolExecutor(4) as pool:
-        batches = pool.map(lambda first: job.commit_windows(spec, range(first, first + 10), ME),
-                           range(0, WINDOWS, 10))  # fmt: skip
+        batches = pool.map(lambda first: job.commit_windows(spec, range(first, first + ACROSS), ME),
+                           range(0, WINDOWS, ACROSS))  # fmt: skip
         for batch in batches:
-            assert len(batch.outcomes) == 10
+            assert len(batch.outcomes) == ACROSS
             total.update(batch.counters)
     return total
 

@@ -11,17 +11,19 @@ RUNS = 8
 
 def test_eight_engines_at_once(make_place: MakePlace, scene: Path) -> None:
     place = make_place()
-    runs = [place.start(scene, 256, f"run-{number}") for number in range(RUNS)]
+    # In a bucket every window that somebody else has takes eight runs long.
+    side, windows = (512, 9) if place.root.startswith("s3:") else (256, 30)
+    runs = [place.start(scene, side, f"run-{number}") for number in range(RUNS)]
     answers = [finish(run) for run in runs]
     assert [code for code, _, _ in answers] == [0] * RUNS, [err for _, _, err in answers]
     results = [json.loads(out) for _, out, _ in answers]
-    assert sum(result["written"] for result in results) == results[0]["windows"] == 30
+    assert sum(result["written"] for result in results) == results[0]["windows"] == windows
     assert sorted(result["outcome"] for result in results)[-1] == "written"
     assert sum(result["outcome"] == "written" for result in results) == 1
     versions = place.versions()
     probed = versions.pop(keys.PROBE_KEY, [])
     assert len(probed) == place.root.startswith("s3:"), "the short preflight's, and none elsewhere"
-    assert len(versions) == 30 + 4
+    assert len(versions) == windows + 4
     assert all(len(found) == 1 for found in versions.values())
     assert place.uploads() == []
 

@@ -16,7 +16,6 @@ from scenemosaic.ledger.book import Wanted, open_book
 from scenemosaic.ledger.state import Cleared
 from tests.cli.test_commands import imports_prefect, loaded
 from tests.flows.serving import (
-    REPOSITORY,
     Answer,
     api,
     finish,
@@ -28,16 +27,9 @@ from tests.flows.serving import (
 from tests.flows.test_deployment import prefect
 from tests.jobs.places import MakePlace, Place
 from tests.ledger.jobs import finished
-from tests.recovery.runs import start
+from tests.recovery.runs import deploy, start
 
 WAIT_S = 90
-DEPLOYMENT = """
-name: approvals
-deployments:
-  - name: approved
-    entrypoint: flows/publish.py:publish
-    work_pool: {{name: {pool}}}
-"""
 
 
 @pytest.fixture
@@ -304,10 +296,7 @@ def test_a_deployment_is_suspended_and_begins_again(
 ) -> None:
     """Its process ends while it waits; another one publishes, under the same run ID."""
     pool = "approvals"
-    prefect(prefect_server, tmp_path, "work-pool", "create", pool, "--type", "process")
-    file = tmp_path / "prefect.yaml"
-    file.write_text(DEPLOYMENT.format(pool=pool))
-    prefect(prefect_server, REPOSITORY, "deploy", "--all", "--prefect-file", str(file))
+    deploy(prefect_server, pool, "publish/approved", "flows/publish.py:publish")
     try:
         given = {"job_id": spec.plan.job_id, "to": spec.root, "ledger": "daily", "approve": True}
         start(prefect_server, "publish/approved", given)

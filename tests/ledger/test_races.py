@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,7 +16,8 @@ from tests.jobs.places import Place
 from tests.ledger.jobs import finished
 from tests.ledger.publishers import publishers
 
-ROUNDS = 100
+# A round in the bucket takes five times as long as one in a folder.
+ROUNDS = {"file": 100, "s3": 25}
 CLI_ROUNDS = 3
 REASONS = {"lease-held": "ledger clear", "slots-used-up": "2 of 2 slots"}
 
@@ -53,10 +55,11 @@ def recorded_refusals(spec: JobSpec, ledger: str) -> int:
 
 
 @pytest.mark.slow
-def test_three_at_once_a_hundred_times(specs: list[JobSpec], place: Place) -> None:
+def test_three_at_once_again_and_again(specs: list[JobSpec], place: Place) -> None:
     reasons: set[str] = set()
+    scheme = urlsplit(place.root).scheme
     with publishers(place, 3) as running:
-        for number in range(ROUNDS):
+        for number in range(ROUNDS[scheme]):
             ledger = f"round-{number}"
             use_one_slot(specs[0], ledger)
             for index, (one, spec) in enumerate(zip(running, specs, strict=True)):
@@ -72,8 +75,8 @@ def test_three_at_once_a_hundred_times(specs: list[JobSpec], place: Place) -> No
                 else:
                     assert answer["outcome"] == "published"
                     stands(specs[0], ledger, answer["run_id"], answer["job_id"])
-    if place.root.startswith("s3:"):
-        assert uploads(specs[0], place) == ROUNDS
+    if scheme == "s3":
+        assert uploads(specs[0], place) == ROUNDS[scheme]
     assert "lease-held" in reasons, "somebody must have met the holder at work"
 
 

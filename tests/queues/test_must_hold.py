@@ -1,4 +1,4 @@
-"""1,000 messages, a fifth of them twice, and three consumers that are killed at random."""
+"""400 messages, a quarter of the scenes twice, and three consumers that are killed at random."""
 
 import random
 from pathlib import Path
@@ -13,9 +13,9 @@ from tests.queues.fleet import Fleet, start_module
 from tests.queues.landing import check_written_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-DISTINCT, BAD, TWICE = 800, 20, 200
+DISTINCT, BAD, TWICE = 320, 16, 80
 CONSUMERS = 3
-KILL_BELOW = (950, 800, 650, 500, 350, 200)
+KILL_BELOW = (380, 320, 260, 200, 140, 80)
 HIDDEN_S = 5
 # No good message is in so many hands, however many of them die.
 MOST = len(KILL_BELOW) + 2
@@ -41,7 +41,7 @@ def test_every_job_once_and_only_what_is_bad_is_buried(ministack: str, tmp_path:
     for number in range(BAD // 2):
         s3.put_object(Bucket=bucket, Key=f"in/bad-{number}.tif", Body=scene[:500])
     every, bad = messages(bucket, random.Random(SEED))
-    assert len(every) == 1000
+    assert len(every) == DISTINCT + TWICE
     queues = make_queues(ministack, MOST)
     queues.send(every)
 

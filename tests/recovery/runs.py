@@ -9,12 +9,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.flows.serving import request
+from tests.flows.serving import REPOSITORY, request
 from tests.recovery.gate import until
 
 PROCESS = "process-scene/default"
 FINAL = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 _WRITTEN = re.compile(r"(\d+) windows: (\d+) written, (\d+) already there")
+
+
+def deploy(url: str, pool: str, deployment: str, entrypoint: str) -> None:
+    """As ``prefect deploy`` does it, which has a test of its own: for workers of a new pool."""
+    flow, _, name = deployment.partition("/")
+    request(url, "work_pools/", {"name": pool, "type": "process"})
+    given = {
+        "name": name,
+        "flow_id": request(url, "flows/", {"name": flow})["id"],
+        "entrypoint": entrypoint,
+        "path": str(REPOSITORY),
+        "work_pool_name": pool,
+    }
+    request(url, "deployments/", given)
 
 
 def start(url: str, deployment: str, parameters: Mapping[str, Any]) -> str:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.serving import REPOSITORY, environment
-from tests.flows.test_deployment import POOL, prefect
+from tests.flows.serving import environment
 from tests.recovery.conftest import Runner
 from tests.recovery.gate import until
 from tests.recovery.place import WINDOWS, Place, check_done
 from tests.recovery.runs import (
     PROCESS,
     cancel,
+    deploy,
     end,
     ended,
     flow_process,
@@ -32,6 +32,7 @@ from tests.recovery.runs import (
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 BEFORE = 4
+POOL = "workers"
 
 
 def begin(place: Place, url: str, parent: int) -> tuple[str, int]:
@@ -123,11 +124,7 @@ def test_the_worker(
     tmp_path: Path,
 ) -> None:
     runner.stop()  # the deployments are a worker's now
-    prefect(
-        prefect_server, tmp_path,
-        *("work-pool", "create", POOL, "--type", "process", "--overwrite"),
-    )  # fmt: skip
-    prefect(prefect_server, REPOSITORY, "deploy", "--all")
+    deploy(prefect_server, POOL, PROCESS, "flows/process.py:process_scene")
     with worker(prefect_server, tmp_path, store_env) as first:
         run_id, process = begin(place, prefect_server, first.pid)
         first.kill()

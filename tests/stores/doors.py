@@ -100,3 +100,5 @@ class Harness:
     versioned: bool = False
     defects: frozenset[str] = frozenset()
     race_rounds: int = 5
+    # More than one page of a server. To make them takes long: once for each way of listing.
+    listed: int = 1005

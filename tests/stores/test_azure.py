@@ -31,7 +31,7 @@ def make(azurite: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", servers.azurite_connection(endpoint))
         store = open_store(f"az://{container.container_name}/{PREFIX}")
         opened.append(store)
-        return Harness(Patient(store), AzureDoor(container, f"{PREFIX}/"), race_rounds=20)
+        return Harness(Patient(store), AzureDoor(container, f"{PREFIX}/"))
 
     yield harness
     for store in opened:

@@ -35,7 +35,7 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
         store = open_store(f"gs://{bucket}/{PREFIX}")
         opened.append(store)
         door = GcsDoor(upstream, bucket, f"{PREFIX}/", **more)  # type: ignore[arg-type]
-        return Harness(Patient(store), door, versioned=versioned, race_rounds=20)
+        return Harness(Patient(store), door, versioned=versioned)
 
     yield harness
     for store in opened:
