@@ -15,9 +15,10 @@ from tests.flows.serving import finish, fork_command, run_command
 from tests.jobs.places import Place
 from tests.ledger.jobs import finished
 from tests.ledger.publishers import publishers
+from tests.lengths import length
 
 # A round in the bucket takes five times as long as one in a folder.
-ROUNDS = {"file": 100, "s3": 25}
+ROUNDS = {"file": 100, "s3": length(25, 100)}
 CLI_ROUNDS = 3
 REASONS = {"lease-held": "ledger clear", "slots-used-up": "2 of 2 slots"}
 

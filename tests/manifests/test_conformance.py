@@ -7,6 +7,7 @@ import pytest
 from scenemosaic.errors import InputError, MissingSchema
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
+from tests.lengths import length
 from tests.manifests import conformance
 from tests.manifests.support import JOB, Case, DynamoCase, MemoryCase, at_once, row, until_settled
 
@@ -19,7 +20,7 @@ def test_conforms(check: Callable[[Manifest, Case], None], made: Manifest, case:
 @pytest.mark.slow
 def test_a_long_race_has_one_winner_each_round(made: Manifest, case: Case):
     # In an emulator it is the emulator's own code that lets one win.
-    rounds = 25 if isinstance(case, DynamoCase) else 100
+    rounds = length(25, 100) if isinstance(case, DynamoCase) else 100
     conformance.check_a_race_to_insert_has_one_winner(made, case, workers=32, rounds=rounds)
 
 

@@ -1,4 +1,7 @@
-"""400 messages, a quarter of the scenes twice, and three consumers that are killed at random."""
+"""Messages, a fifth of them twice, and three consumers that are killed at random.
+
+400 of them, and 1,000 in full (:mod:`tests.lengths`).
+"""
 
 import random
 from pathlib import Path
@@ -8,14 +11,15 @@ import pytest
 from tests import servers
 from tests.flows.scenes import make_scene
 from tests.forked import Fork
+from tests.lengths import length
 from tests.queues.aws import created, make_queues
 from tests.queues.fleet import Fleet, start_module
 from tests.queues.landing import check_written_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-DISTINCT, BAD, TWICE = 320, 16, 80
+DISTINCT, BAD, TWICE = length(320, 800), length(16, 20), length(80, 200)
 CONSUMERS = 3
-KILL_BELOW = (380, 320, 260, 200, 140, 80)
+KILL_BELOW = tuple(length(below, 5 * below // 2) for below in (380, 320, 260, 200, 140, 80))
 HIDDEN_S = 5
 # No good message is in so many hands, however many of them die.
 MOST = len(KILL_BELOW) + 2

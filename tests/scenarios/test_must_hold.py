@@ -9,6 +9,7 @@ from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Answer, IfAbsent
 from tests.faults.proxy import Proxy
 from tests.faults.test_proxy import early_server
+from tests.lengths import length
 from tests.scenarios.stands import Stand
 from tests.stores import conformance
 from tests.stores.conformance import KEY, MIB, body
@@ -17,7 +18,7 @@ from tests.stores.patient import Patient
 
 # The manifests' races are as long: tests/manifests/test_conformance.py. In a folder it is our own
 # code that lets one win, in an emulator it is the emulator's, and a round takes ten times as long.
-ROUNDS, OF_AN_EMULATOR = 100, 25
+ROUNDS, OF_AN_EMULATOR = 100, length(25, 100)
 
 
 @pytest.mark.slow
