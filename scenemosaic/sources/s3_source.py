@@ -6,7 +6,7 @@ from urllib3.exceptions import HTTPError
 
 from scenemosaic.sources.locations import s3_parts
 from scenemosaic.sources.reading_settings import read_deadlines, requester_pays
-from scenemosaic.sources.remote_pins import Facts, said_at
+from scenemosaic.sources.remote_facts import Facts, said_at
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error, status_of
 from scenemosaic.sources.s3_reading import s3_client
 from scenemosaic.waiting.deadlines import within
