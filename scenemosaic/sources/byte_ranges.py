@@ -15,6 +15,7 @@ _CHUNKS_KEPT: Final = 64
 def range_reader(location: str) -> Callable[[int, int], bytes]:
     """``read_at(offset, size)`` of a source, in whole chunks, the last few kept.
 
+    It returns fewer bytes only at the source's end, and never others than lie at ``offset``.
     Raises SourceReadError, or for a remote source TransientStoreError or, where the answer
     is for good, PermanentStoreError, naming the source; it was there when it was pinned.
     """
@@ -31,7 +32,11 @@ def range_reader(location: str) -> Callable[[int, int], bytes]:
         if size > _CHUNK_BYTES:
             return _fetch(location, offset, size)
         first, last = offset // _CHUNK_BYTES, (offset + max(size, 1) - 1) // _CHUNK_BYTES
-        data = b"".join(chunk(number) for number in range(first, last + 1))
+        data = b""
+        for number in range(first, last + 1):
+            data += chunk(number)
+            if len(data) < (number - first + 1) * _CHUNK_BYTES:
+                break  # at its end as it was then: what has grown behind it since would be shifted
         return data[offset - first * _CHUNK_BYTES :][:size]
 
     return read_at
@@ -59,8 +64,12 @@ def _fetch(location: str, offset: int, size: int) -> bytes:
 
 
 def _fetch_local(path: str, offset: int, size: int) -> bytes:
+    """As much as there is: one call may read less of a file on a network than it holds."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.pread(descriptor, size, offset)
+        data = b""
+        while piece := os.pread(descriptor, size - len(data), offset + len(data)):
+            data += piece
+        return data
     finally:
         os.close(descriptor)

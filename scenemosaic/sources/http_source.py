@@ -8,6 +8,7 @@ from typing import Final
 
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.moments import http_date
+from scenemosaic.sources.content_range import ends_with, no_ranges
 from scenemosaic.sources.locations import public_uri
 from scenemosaic.sources.reading_settings import read_deadlines
 from scenemosaic.sources.remote_facts import Facts, said_at
@@ -41,14 +42,20 @@ def head_http(location: str) -> Facts | None:
 
 
 def fetch_http(location: str, offset: int, size: int) -> bytes:
-    """Up to ``size`` bytes of an HTTP(S) resource from ``offset`` on; none behind its end.
+    """``size`` bytes of an HTTP(S) resource from ``offset`` on, fewer only at its end.
 
     Raises TransientStoreError, or, where the answer is for good, PermanentStoreError or InputError.
     """
+    data = b""
     try:
-        return _range(location, offset, size)
+        while len(data) < size:
+            piece, is_end = _range(location, offset + len(data), size - len(data))
+            data += piece
+            if is_end:
+                break
     except HTTP_ERRORS as error:
         raise http_error(f"{public_uri(location)}: byte {offset} cannot be read", error) from None
+    return data
 
 
 def http_error(subject: str, error: Exception) -> StoreError:
@@ -104,19 +111,17 @@ def _length(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
 
 
-def _range(location: str, offset: int, size: int) -> bytes:
+def _range(location: str, offset: int, size: int) -> tuple[bytes, bool | None]:
+    """Bytes from ``offset`` on, and whether the resource ends with them, as :func:`ends_with`."""
     headers = {"Range": f"bytes={offset}-{offset + size - 1}"}
     try:
         with asked(location, read_deadlines(), headers=headers) as answer:
             if answer.status != 206:
-                raise InputError(
-                    f"{public_uri(location)}: its server serves no ranges of bytes, and each "
-                    "window would fetch the whole of it: copy it first"
-                )
+                raise no_ranges(location)
             data: bytes = answer.read(size)
-            return data
+            return data, ends_with(answer.headers.get("Content-Range"), data, offset, size)
     except urllib.error.HTTPError as error:
         if error.code != 416:
             raise
         error.close()
-        return b""
+        return b"", True
