@@ -12,7 +12,7 @@ from scenemosaic.sources.content_range import ends_with, no_ranges
 from scenemosaic.sources.locations import public_uri
 from scenemosaic.sources.reading_settings import read_deadlines
 from scenemosaic.sources.remote_facts import Facts, said_at
-from scenemosaic.sources.web import asked, is_transient
+from scenemosaic.sources.web import UnusableUrl, asked, is_transient
 
 HTTP_ERRORS: Final = (OSError, HTTPException)
 _GONE: Final = (404, 410)
@@ -61,14 +61,15 @@ def fetch_http(location: str, offset: int, size: int) -> bytes:
 def http_error(subject: str, error: Exception) -> StoreError:
     """The error to raise where a request ended with one of :data:`HTTP_ERRORS`.
 
-    Of an answer only its number is told: urllib's text may repeat the URL of a redirect.
+    Its text holds no URL but the subject's, and so no signature: urllib's own errors may
+    repeat one, so of an answer only its number is told; for the others see :func:`asked`.
     """
     status, reason = _status_of(error), getattr(error, "reason", error)
     if status:
         kind = TransientStoreError if is_transient(status) else PermanentStoreError
         leads = ": it redirects in a circle, or to no http(s) URL" if status < 400 else ""
         return kind(f"{subject}: HTTP status {status}{leads}")
-    is_final = isinstance(reason, ssl.SSLCertVerificationError)
+    is_final = isinstance(error, UnusableUrl) or isinstance(reason, ssl.SSLCertVerificationError)
     kind = PermanentStoreError if is_final else TransientStoreError
     return kind(f"{subject}: {_said(reason)}")
 

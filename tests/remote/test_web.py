@@ -34,7 +34,7 @@ def test_a_redirect_is_followed_by_all_who_read(site: Site) -> None:
 def test_a_redirect_leads_to_no_other_scheme(site: Site) -> None:
     site.more["redirects"] = {"/a.tif": "ftp://127.0.0.1/a.tif"}
     site.apply()
-    with pytest.raises(TransientStoreError, match="another scheme"):
+    with pytest.raises(PermanentStoreError, match="another scheme"):
         pin_source(f"{site.url}/a.tif")
 
 
