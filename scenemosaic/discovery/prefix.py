@@ -10,7 +10,7 @@ from scenemosaic.discovery.found import Found, is_scene
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.moments import epoch_rfc3339
 from scenemosaic.roots import looked_at
-from scenemosaic.sources.locations import canonical_location, is_local, is_s3
+from scenemosaic.sources.locations import canonical_location, is_local, is_s3, public_uri
 from scenemosaic.waiting.retry import Effects, RetryPolicy, system_effects
 
 
@@ -29,7 +29,7 @@ def below(
         return objects(location, policy or RetryPolicy(), effects or system_effects())
     if is_local(location):
         return _files(Path(location))
-    raise InputError(f"{prefix}: only a folder or s3://bucket/prefix can be listed")
+    raise InputError(f"{public_uri(location)}: only a folder or s3://bucket/prefix can be listed")
 
 
 def _files(folder: Path) -> Iterator[Found]:

@@ -19,7 +19,14 @@ from scenemosaic.discovery.item_shape import check_item
 from scenemosaic.discovery.items import UNUSABLE, Offer, Unreadable, item_name, scene_of, span
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.sources.byte_ranges import read_whole
-from scenemosaic.sources.locations import canonical_location, is_http, is_s3, is_stac, public_uri
+from scenemosaic.sources.locations import (
+    canonical_location,
+    check_host,
+    is_http,
+    is_s3,
+    is_stac,
+    public_uri,
+)
 from scenemosaic.sources.pins import check_readable
 
 A = TypeVar("A")
@@ -88,9 +95,11 @@ def _refused(named: str, error: APIError) -> StoreError:
 
 
 def _location(place: str) -> str:
-    parts = urlsplit(place)
-    if is_http(place) and not parts.path.strip("/") and "@" not in parts.netloc:
-        return place  # an API may be a host and nothing more
+    if is_http(place):
+        check_host(place)
+        parts = urlsplit(place)
+        if not parts.path.strip("/") and "@" not in parts.netloc:
+            return place  # an API may be a host and nothing more
     return canonical_location(place)
 
 
@@ -103,6 +112,8 @@ class _Reader(StacApiIO):
             if href and is_s3(href):
                 check_readable(href)
                 return read_whole(href, MAX_BYTES).decode()
+            if href and is_http(href):
+                check_host(href)  # for pystac it would be one more that gives no answer
             return super().read_text(source, *args, **kwargs)
         except UnicodeDecodeError as error:
             raise Unreadable(f"its byte {error.start} is no UTF-8 text") from error

@@ -1,21 +1,12 @@
 """Bytes of a source by offset, whichever way it is reached. For headers: small and few."""
 
 import os
-import urllib.error
 from collections.abc import Callable
-from http.client import HTTPException
 from typing import Final
 
-from scenemosaic.errors import (
-    InputError,
-    PermanentStoreError,
-    SceneMosaicError,
-    SourceReadError,
-    TransientStoreError,
-)
-from scenemosaic.sources.locations import is_http, is_local, is_s3, public_uri
-from scenemosaic.sources.reading_settings import read_deadlines
-from scenemosaic.sources.web import asked, is_transient
+from scenemosaic.errors import InputError, SourceReadError
+from scenemosaic.sources.http_source import fetch_http
+from scenemosaic.sources.locations import is_http, is_s3, public_uri
 
 _CHUNK_BYTES: Final = 64 << 10
 _CHUNKS_KEPT: Final = 64
@@ -24,6 +15,7 @@ _CHUNKS_KEPT: Final = 64
 def range_reader(location: str) -> Callable[[int, int], bytes]:
     """``read_at(offset, size)`` of a source, in whole chunks, the last few kept.
 
+    It returns fewer bytes only at the source's end, and never others than lie at ``offset``.
     Raises SourceReadError, or for a remote source TransientStoreError or, where the answer
     is for good, PermanentStoreError, naming the source; it was there when it was pinned.
     """
@@ -40,7 +32,11 @@ def range_reader(location: str) -> Callable[[int, int], bytes]:
         if size > _CHUNK_BYTES:
             return _fetch(location, offset, size)
         first, last = offset // _CHUNK_BYTES, (offset + max(size, 1) - 1) // _CHUNK_BYTES
-        data = b"".join(chunk(number) for number in range(first, last + 1))
+        data = b""
+        for number in range(first, last + 1):
+            data += chunk(number)
+            if len(data) < (number - first + 1) * _CHUNK_BYTES:
+                break  # at its end as it was then: what has grown behind it since would be shifted
         return data[offset - first * _CHUNK_BYTES :][:size]
 
     return read_at
@@ -59,44 +55,21 @@ def _fetch(location: str, offset: int, size: int) -> bytes:
         from scenemosaic.sources.s3_source import fetch_s3
 
         return fetch_s3(location, offset, size)
+    if is_http(location):
+        return fetch_http(location, offset, size)
     try:
-        if is_http(location):
-            return _fetch_http(location, offset, size)
         return _fetch_local(location, offset, size)
-    except (OSError, HTTPException) as error:
-        # An HTTP error's text never holds the URL, and so no signature.
-        text = f"{public_uri(location)}: byte {offset} cannot be read: {error}"
-        raise _kind(location, error)(text) from None
-
-
-def _kind(location: str, error: Exception) -> type[SceneMosaicError]:
-    if is_local(location):
-        return SourceReadError
-    is_final = isinstance(error, urllib.error.HTTPError) and not is_transient(error.code)
-    return PermanentStoreError if is_final else TransientStoreError
+    except OSError as error:
+        raise SourceReadError(f"{location}: byte {offset} cannot be read: {error}") from None
 
 
 def _fetch_local(path: str, offset: int, size: int) -> bytes:
+    """As much as there is: one call may read less of a file on a network than it holds."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.pread(descriptor, size, offset)
+        data = b""
+        while piece := os.pread(descriptor, size - len(data), offset + len(data)):
+            data += piece
+        return data
     finally:
         os.close(descriptor)
-
-
-def _fetch_http(location: str, offset: int, size: int) -> bytes:
-    headers = {"Range": f"bytes={offset}-{offset + size - 1}"}
-    try:
-        with asked(location, read_deadlines(), headers=headers) as answer:
-            if answer.status != 206:
-                raise InputError(
-                    f"{public_uri(location)}: its server serves no ranges of bytes, and each "
-                    "window would fetch the whole of it: copy it first"
-                )
-            data: bytes = answer.read(size)
-            return data
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416:
-            return b""
-        raise

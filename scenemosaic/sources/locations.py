@@ -14,6 +14,7 @@ from scenemosaic.errors import InputError
 
 FORMS: Final = "a path, s3://bucket/key or https://host/path"
 _HTTP: Final = ("http", "https")
+_NOT_IN_A_URL: Final = re.compile(r"[^!-~]")
 _STAC_FILES: Final = (".json", ".geojson")
 # As APIs spell an item, a page of a collection's items, and a search.
 _STAC_PATH: Final = re.compile(r"/collections/[^/]+/items(/[^/]+)?/?$|/search/?$")
@@ -22,10 +23,11 @@ _STAC_PATH: Final = re.compile(r"/collections/[^/]+/items(/[^/]+)?/?$|/search/?$
 def canonical_location(text: str) -> str:
     """The location to open: an absolute path, or the URI with its query.
 
-    Raises InputError for other schemes and for users and passwords in URIs.
+    Raises InputError for other schemes, for users and passwords in URIs, and for what is no URL
+    as servers are asked for it: with a blank, beyond ASCII, without a host or port that can be.
     """
     if "\0" in text or not text:
-        raise InputError(f"not a source: {text!r}; give {FORMS}")
+        raise InputError(f"not a source: {_shown(text)!r}; give {FORMS}")
     if "://" not in text or text.startswith(("/", ".")):
         return os.path.abspath(text)
     parts = _split(text)
@@ -50,14 +52,50 @@ def _remote(parts: SplitResult, text: str) -> str:
         )
     if parts.scheme == "s3":
         return text  # a key may hold ? and #
+    check_host(text)
+    if _NOT_IN_A_URL.search(text):
+        raise InputError(
+            f"{_quoted(_shown(text))}: percent-encode its URL like this, and its query, too: it "
+            "holds a blank, a control character or one beyond ASCII"
+        )
     return parts._replace(scheme=parts.scheme.lower(), fragment="").geturl()
+
+
+def check_host(url: str) -> None:
+    """InputError where the URL's host or port is none that could be asked, whatever its path."""
+    parts = _split(url)
+    host = parts.hostname or ""
+    try:
+        host.encode("idna")  # as whoever resolves it will
+        if not host or not host.isascii():
+            raise ValueError
+    except ValueError:
+        raise InputError(
+            f"{parts.scheme}://{_quoted(host)}/…: no host's name: its parts have 1 to 63 "
+            "characters each, and one beyond ASCII is spelled xn--…"
+        ) from None
+    try:
+        usable = parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:  # which is not shown: it may be a password that holds a slash
+        raise InputError(f"{parts.scheme}://{host}:…: its port is no number from 1 to 65535")
 
 
 def _split(text: str) -> SplitResult:
     try:
         return urlsplit(text)
-    except ValueError as error:
-        raise InputError(f"not a source's URI; give {FORMS}") from error
+    except ValueError:  # whose text holds what was given
+        raise InputError(f"not a source's URI; give {FORMS}") from None
+
+
+def _shown(text: str) -> str:
+    """What was given without what may be a signature."""
+    return re.split("[?#]", text, maxsplit=1)[0] if "://" in text else text
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="/:@!$&'()*+,;=~%", errors="backslashreplace")
 
 
 def is_local(location: str) -> bool:
@@ -103,4 +141,4 @@ def vsi_path(location: str) -> str:
 
 def href(location: str) -> str:
     """The public location as a link's target."""
-    return quote(public_uri(location), safe="/:@!$&'()*+,;=~%")
+    return _quoted(public_uri(location))

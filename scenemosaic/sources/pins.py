@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from scenemosaic.errors import InputError, SourceReplaced
 from scenemosaic.plans.pin import Pin
+from scenemosaic.sources.http_source import head_http
 from scenemosaic.sources.locations import is_http, is_local, public_uri
 from scenemosaic.sources.pin_cache import FileState, hash_file, remember, remembered
-from scenemosaic.sources.remote_pins import Facts, head_http
+from scenemosaic.sources.remote_facts import Facts
 
 
 @dataclass(frozen=True, slots=True)

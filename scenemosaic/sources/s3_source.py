@@ -4,9 +4,10 @@ from typing import Any
 
 from urllib3.exceptions import HTTPError
 
+from scenemosaic.sources.content_range import ends_with, no_ranges
 from scenemosaic.sources.locations import s3_parts
 from scenemosaic.sources.reading_settings import read_deadlines, requester_pays
-from scenemosaic.sources.remote_pins import Facts, said_at
+from scenemosaic.sources.remote_facts import Facts, said_at
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error, status_of
 from scenemosaic.sources.s3_reading import s3_client
 from scenemosaic.waiting.deadlines import within
@@ -32,16 +33,22 @@ def head_s3(location: str) -> Facts | None:
 
 
 def fetch_s3(location: str, offset: int, size: int) -> bytes:
-    """Up to ``size`` bytes of an S3 object from ``offset`` on; none behind its end.
+    """``size`` bytes of an S3 object from ``offset`` on, fewer only at its end.
 
-    Raises TransientStoreError or, where the answer is for good, PermanentStoreError.
+    Raises TransientStoreError, or, where the answer is for good, PermanentStoreError or InputError.
     """
     bucket, key = s3_parts(location)
     wanted = f"bytes={offset}-{offset + size - 1}"
     try:
         with within(read_deadlines()):
             answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted, **_paying())
+            if answer["ResponseMetadata"]["HTTPStatusCode"] != 206:
+                answer["Body"].close()
+                raise no_ranges(location)
+            # boto3 compares the length with the body by itself, but only where it is said.
             data: bytes = answer["Body"].read()
+            if ends_with(answer.get("ContentRange"), data, offset, size) is None:
+                data += fetch_s3(location, offset + len(data), size - len(data))
     except (*S3_ERRORS, HTTPError) as error:
         if status_of(error) == 416:
             return b""

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+from scenemosaic.errors import InputError
+from scenemosaic.sources.locations import check_host
 from scenemosaic.waiting.deadlines import Deadlines, timed_connection, within
 from scenemosaic.waiting.retry import Pacer, RetryPolicy, system_effects
 from scenemosaic.waiting.retry_after import retry_after_s
@@ -28,6 +30,10 @@ def is_transient(status: int) -> bool:
     return status in (408, 425, 429) or status >= 500
 
 
+class UnusableUrl(urllib.error.URLError):
+    """Nobody can be asked under a URL, or under one that it leads to; the text holds neither."""
+
+
 @contextmanager
 def asked(
     url: str, deadlines: Deadlines, method: str = "GET", headers: Mapping[str, str] | None = None
@@ -35,7 +41,8 @@ def asked(
     """The answer to a request, an ``http.client.HTTPResponse``, while the context lasts.
 
     Raises urllib's HTTPError for a status of 400 and more, OSError and HTTPException where
-    there is no answer; TimeoutError also where it drips beyond the deadline.
+    there is no answer; TimeoutError also where it drips beyond the deadline. UnusableUrl, an
+    OSError, stands for those that would repeat a URL; HTTPError's text may still do so.
     """
     request = urllib.request.Request(url, method=method, headers=dict(headers or {}))
     pacer = Pacer(_AGAIN, system_effects())
@@ -62,6 +69,8 @@ def _opened(request: urllib.request.Request, timeout_s: float, pacer: Pacer) -> 
         reason = getattr(error, "reason", error)
         if not isinstance(reason, ConnectionError) or not pacer.again():
             raise
+    except (http.client.InvalidURL, ValueError):
+        raise UnusableUrl("its URL, its proxy's or the one that it redirects to is none") from None
     return None
 
 
@@ -72,7 +81,13 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
     ) -> urllib.request.Request | None:
         if not newurl.lower().startswith(_SCHEMES):
-            raise urllib.error.URLError("it redirects to another scheme than http(s)")
+            fp.close()
+            raise UnusableUrl("it redirects to another scheme than http(s)")
+        try:
+            check_host(newurl)
+        except InputError:
+            fp.close()
+            raise UnusableUrl("it redirects to a URL whose host or port is none") from None
         following = super().redirect_request(req, fp, code, msg, headers, newurl)
         if following is not None:
             following.method = req.get_method()

@@ -11,7 +11,7 @@ from scenemosaic.manifests import dynamodb_errors
 from scenemosaic.planning.survey import plan_scene
 from scenemosaic.plans.plan import PlanOptions
 from scenemosaic.sources import s3_errors
-from scenemosaic.sources.remote_pins import head_http
+from scenemosaic.sources.http_source import head_http
 from scenemosaic.sources.scene_time import notes_of_time
 from scenemosaic.stores import s3_requests
 from scenemosaic.waiting.deadlines import Ending

@@ -6,6 +6,9 @@ how, ``asked.log`` gets a line a request: method, path, access key and who pays.
     status     a status by method, instead of the file
     headers    of every answer with a file: ETag, Last-Modified
     ranges     false: ranges are not served
+    most       no range has more bytes than that
+    range      Content-Range, of first, last and total; null: none
+    cut        so many bytes of a body are sent, and the connection breaks off
     redirects  where a path leads
     key        the only access key that may read
     failing    so many requests are answered with 503 first
@@ -59,9 +62,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         wanted = self.headers.get("Range")
         if wanted and behaviour.get("ranges", True):
             first, last = (int(n) for n in wanted.removeprefix("bytes=").split("-"))
-            headers["Content-Range"] = f"bytes {first}-{min(last, len(data) - 1)}/{len(data)}"
+            if first >= len(data):
+                self._send(416, {"Content-Range": f"bytes */{len(data)}"}, b"")
+                return
+            last = min(last, len(data) - 1, first + behaviour.get("most", len(data)) - 1)
+            said = behaviour.get("range", "bytes {first}-{last}/{total}")
+            if said is not None:
+                headers["Content-Range"] = said.format(first=first, last=last, total=len(data))
             data, status = data[first : last + 1], 206
-        self._send(status, headers, data, body, slowly=behaviour.get("trouble") == "drip")
+        cut, slowly = behaviour.get("cut"), behaviour.get("trouble") == "drip"
+        self._send(status, headers, data, body, slowly, cut)
 
     def _send(
         self,
@@ -70,6 +80,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         data: bytes,
         body: bool = True,
         slowly: bool = False,
+        cut: int | None = None,
     ) -> None:
         self.send_response(status)
         for name, value in headers.items():
@@ -80,7 +91,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(bytes([byte]))
             time.sleep(0.1)
         if body and not slowly:
-            self.wfile.write(data)
+            self.wfile.write(data[:cut])
 
     def log_message(self, format: str, *args: Any) -> None:
         return
