@@ -8,8 +8,6 @@ from scenemosaic.manifests.port import Row
 from scenemosaic.stores.port import ObjectInfo
 
 RepairOutcome = Literal["written", "superseded", "target-gone", "unchanged", "failed", "blocked"]
-# Somebody else was there in between: a person decides.
-CONFLICTS: Final = frozenset({"superseded", "target-gone"})
 _TEXTS_AND_NUMBERS: Final = (
     *("window", "output_uri", "bytes", "sha256", "etag", "version_id"),
     *("revision", "written_by", "written_at", "waiver"),

@@ -76,7 +76,7 @@ def test_each_session_has_the_environment_of_its_time(monkeypatch: pytest.Monkey
     assert boto_session(Access(region="eu-north-1")).region_name == "eu-north-1"
 
 
-def test_a_thousand_sessions_search_as_few_folders_as_one() -> None:
+def test_forty_sessions_search_as_few_folders_as_one() -> None:
     def searched() -> list[str]:
         component: Any = boto_session()._session.get_component("data_loader")
         return list(component.search_paths)
