@@ -36,12 +36,6 @@ def status(job_id: str, place: Place, verbose: bool, as_json: bool) -> int:
 
 @click.command(short_help="List the jobs of a root, the newest first.")
 @store_options
-@click.option(
-    "--manifest",
-    metavar="URL",
-    expose_value=False,
-    help="As other commands take it: no manifest is asked.",
-)
 @click.option("--limit", type=POSITIVE, default=50, show_default=True, help="So many at most.")
 @VERBOSE
 @JSON

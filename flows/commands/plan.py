@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from flows.options.place import MANIFEST
+from flows.options.place import BLOCK, MANIFEST, place_said
 from flows.options.recipe import recipe_options
 from flows.options.running import JSON, VERBOSE, console_for, engine_options
 
@@ -20,6 +20,7 @@ from flows.options.running import JSON, VERBOSE, console_for, engine_options
     help="The root, which is not asked.  [default: s3://bucket/prefix, a placeholder]",
 )
 @MANIFEST
+@BLOCK
 @click.option(
     "--explain",
     is_flag=True,
@@ -38,20 +39,20 @@ from flows.options.running import JSON, VERBOSE, console_for, engine_options
 def plan(**given: Any) -> int:
     """Plan a mosaic and say what it would take. Nothing is written, and no store is asked."""
     from flows.verbs import plan as cli_plan
-    from scenemosaic.places import place_at
     from scenemosaic.plans.plan import PlanOptions
 
     names = {field.name for field in fields(PlanOptions)}
     options = PlanOptions(**{name: value for name, value in given.items() if name in names})
-    to, manifest = given["to"], given["manifest"]
+    to, manifest, block = given["to"], given["manifest"], given["block"]
+    is_said = to is not None or block is not None
     asked = cli_plan.Asked(
         given["sources"],
-        place_at(to or cli_plan.PLACEHOLDER, manifest),
+        place_said(to if is_said else cli_plan.PLACEHOLDER, manifest, block),
         options,
         given["explain"],
         given["ratio"],
         given["price"],
-        () if to else ("root",) if manifest else ("root", "manifest"),
+        () if is_said else ("root",) if manifest else ("root", "manifest"),
     )
     console = console_for(given["as_json"], given["verbose"])
     return cli_plan.plan(asked, given["limits"], console)

@@ -2,23 +2,22 @@
 
 import click
 
-from flows.options.place import MANIFEST
+from flows.options.place import root_options
 from flows.options.running import JSON, VERBOSE, console_for
+from scenemosaic.places import Place
 
 # Spelled here, since the engine is not imported for --help; a test holds both together.
 ROLES = ("worker", "assembler", "repairer", "publisher", "operator")
 
 
 @click.command(short_help="Print least-privilege policies for a root.")
-@click.argument("to", metavar="ROOT")
-@MANIFEST
+@root_options
 @click.option("--role", type=click.Choice(ROLES), help="Only this role's own.")
 @click.option("--account", metavar="ID", help="The AWS account that the bucket belongs to.")
 @VERBOSE
 @JSON
 def policy(
-    to: str,
-    manifest: str | None,
+    place: Place,
     role: str | None,
     account: str | None,
     verbose: bool,
@@ -32,4 +31,4 @@ def policy(
     """
     from flows.verbs import policy as cli_policy
 
-    return cli_policy.policy(to, manifest, role, account, console_for(as_json, verbose))
+    return cli_policy.policy(place, role, account, console_for(as_json, verbose))

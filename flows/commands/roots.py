@@ -2,9 +2,9 @@
 
 import click
 
-from flows.options.place import MANIFEST, root_options
+from flows.options.place import collected_options, root_options
 from flows.options.running import JSON, POSITIVE, VERBOSE, console_for
-from scenemosaic.places import Place
+from scenemosaic.places import ManifestPlace, Place, StorePlace
 
 
 @click.command(short_help="Make the manifest's table or schema.")
@@ -19,23 +19,28 @@ def init(place: Place, verbose: bool, as_json: bool) -> int:
 
 
 @click.command(short_help="List, and with --abort end, abandoned uploads.")
-@click.argument("to", metavar="ROOT")
-@MANIFEST
+@collected_options
 @click.option("--older-than", default="7d", show_default=True, metavar="AGE", help="7d, 12h, 30m.")
 @click.option("--abort", is_flag=True, help="End them.")
 @VERBOSE
 @JSON
 def gc(
-    to: str, manifest: str | None, older_than: str, abort: bool, verbose: bool, as_json: bool
+    store: StorePlace,
+    manifest: ManifestPlace | None,
+    older_than: str,
+    abort: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     """List, and with --abort end, uploads under ROOT that a killed run left open.
 
-    Under a local ROOT these are hidden files. All uploads under ROOT count, whoever began
-    them, but for those that a run holds in a living claim.
+    Under a local ROOT these are hidden files. Uploads that runs of this very root began count,
+    but for those that a run holds in a living claim; what other roots or programs write below
+    it is left alone.
     """
     from flows.verbs import gc as cli_gc
 
-    return cli_gc.collect(to, manifest, older_than, abort, console_for(as_json, verbose))
+    return cli_gc.collect(store, manifest, older_than, abort, console_for(as_json, verbose))
 
 
 @click.command(short_help="Prove that store and manifest enforce preconditions.")

@@ -22,6 +22,14 @@ MANIFEST = click.option(
     "--manifest", metavar="URL", help="sqlite:///…, postgresql+psycopg://…, dynamodb://table."
 )
 
+# Every command takes it, so that a script may give it to each.
+_IDLE_MANIFEST = click.option(
+    "--manifest",
+    metavar="URL",
+    expose_value=False,
+    help="As other commands take it: no manifest is asked.",
+)
+
 
 def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --to, --manifest and --block; the command is given the ``place`` that they say."""
@@ -61,18 +69,29 @@ def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --to and --block; the command is given the ``store`` that they say, no manifest."""
+    """Add --to, --block and an idle --manifest; the command is given the ``store`` they say."""
 
     @functools.wraps(command)
     def stored(*args: Any, to: str | None, block: str | None, **given: Any) -> Any:
-        if block is not None:
-            return command(*args, store=place_said(to, None, block).store, **given)
-        from scenemosaic.places import StorePlace
-        from scenemosaic.roots import parse_root
+        return command(*args, store=_said(to, None, block)[0], **given)
 
-        return command(*args, store=StorePlace(parse_root(_root(to, block)).uri), **given)
+    return TO(_IDLE_MANIFEST(BLOCK(stored)))
 
-    return TO(BLOCK(stored))
+
+def collected_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The root as an argument, --manifest and --block; gives the command ``store``, ``manifest``.
+
+    The manifest is None where none is given, also for a root that has no default one.
+    """
+
+    @functools.wraps(command)
+    def stored(
+        *args: Any, to: str | None, manifest: str | None, block: str | None, **given: Any
+    ) -> Any:
+        store, rows = _said(to, manifest, block)
+        return command(*args, store=store, manifest=rows, **given)
+
+    return _ROOT(MANIFEST(BLOCK(stored)))
 
 
 def place_said(to: str | None, manifest: str | None, block: str | None) -> Any:
@@ -88,6 +107,18 @@ def place_said(to: str | None, manifest: str | None, block: str | None) -> Any:
     from flows.forms.places import place_of
 
     return place_of(None, manifest, block)
+
+
+def _said(to: str | None, manifest: str | None, block: str | None) -> tuple[Any, Any]:
+    """The store that a command line says, and the manifest, None where it says none."""
+    if block is not None:
+        place = place_said(to, manifest, block)
+        return place.store, place.manifest
+    from scenemosaic.places import StorePlace, manifest_at
+    from scenemosaic.roots import parse_root
+
+    store = StorePlace(parse_root(_root(to, block)).uri)
+    return store, manifest_at(manifest) if manifest else None
 
 
 def _placed(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,28 +11,31 @@ from scenemosaic.errors import StoreError
 from scenemosaic.gc import Found
 from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
-from scenemosaic.roots import (
-    Root,
-    check_there,
-    default_manifest,
-    has_outputs,
-    parse_manifest,
-    parse_root,
-)
+from scenemosaic.places import ManifestPlace, StorePlace, manifest_at
+from scenemosaic.roots import Root, check_there, default_manifest, has_outputs, parse_root
 from scenemosaic.stores import open_store
 from scenemosaic.waiting.retry import RetryPolicy, system_effects
 
 
-def collect(to: str, manifest: str | None, older_than: str, abort: bool, console: Console) -> int:
-    """List what was abandoned; with ``abort`` end it. The exit code."""
+def collect(
+    place: StorePlace,
+    manifest: ManifestPlace | None,
+    older_than: str,
+    abort: bool,
+    console: Console,
+) -> int:
+    """List what was abandoned; with ``abort`` end it. The exit code.
+
+    A ``manifest`` of None is the root's default one, where it comes to need any.
+    """
     older_than_s = age_s(older_than, "--older-than")
-    check_there(to)
-    root = parse_root(to)
-    url = parse_manifest(manifest).url if manifest else None
-    store, opened = open_store(root.uri), list[Manifest]()
+    check_there(place.root)
+    root = parse_root(place.root)
+    store, opened = open_store(place.root, place.access), list[Manifest]()
 
     def rows() -> Manifest:
-        opened.append(open_manifest(url or default_manifest(root)))
+        found = manifest or manifest_at(default_manifest(root))
+        opened.append(open_manifest(found.url, found.access))
         return opened[-1]
 
     policy, effects = RetryPolicy(), system_effects()

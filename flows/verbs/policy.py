@@ -5,23 +5,21 @@ import textwrap
 
 from flows.redact import public_manifest
 from flows.terminal.console import Console, shown
+from scenemosaic.places import Place
 from scenemosaic.policy.advice import Advice, advise
 from scenemosaic.policy.needs import Role
-from scenemosaic.roots import default_manifest, parse_manifest, parse_root
+from scenemosaic.roots import parse_manifest, parse_root
 
 _WIDTH = 100
 
 
-def policy(
-    to: str, manifest: str | None, role: str | None, account: str | None, console: Console
-) -> int:
+def policy(place: Place, role: str | None, account: str | None, console: Console) -> int:
     """The policies of one role, or of all with what is the bucket's own."""
-    root = parse_root(to)
-    url = parse_manifest(manifest or default_manifest(root))
+    root, url = parse_root(place.store.root), parse_manifest(place.manifest.url)
     found = advise(root, url, Role(role) if role else None, account)
-    place, rows = root.uri, public_manifest(url.url)
-    value = {"root": place, "manifest": rows, **found.to_json()}
-    console.answer(value, f"root      {shown(place)}\nmanifest  {rows}\n{as_text(found)}")
+    rows = public_manifest(url.url)
+    value = {"root": root.uri, "manifest": rows, **found.to_json()}
+    console.answer(value, f"root      {shown(root.uri)}\nmanifest  {rows}\n{as_text(found)}")
     return 0
 
 

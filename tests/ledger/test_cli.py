@@ -85,7 +85,7 @@ def test_publish_show_and_publish_again(spec: JobSpec, place: Place, tmp_path: P
     assert full.value()["slots"]["used"] == full.value()["slots"]["slots"] == 1
     assert len(full.err.splitlines()) == 1
 
-    shown = run_command(ledger(spec, "show", "--json"), tmp_path)
+    shown = run_command(ledger(spec, "show", "--manifest", spec.manifest, "--json"), tmp_path)
     assert (shown.code, shown.err) == (0, "")
     state = shown.value()
     assert (state["active"], state["used"], state["slots"], state["stale"]) == (None, 1, 1, False)
