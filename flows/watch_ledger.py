@@ -18,12 +18,13 @@ from flows.reports.states import error_state
 from flows.texts import ledger as ledger_text
 from scenemosaic.ages import age_s
 from scenemosaic.errors import SceneMosaicError
-from scenemosaic.ledger.book import DEFAULT_NAME, open_book, utc_now
+from scenemosaic.ledger.book import DEFAULT_NAME, open_book
 from scenemosaic.ledger.survey import Survey, survey
 from scenemosaic.places import StorePlace
 from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.roots import check_there
 from scenemosaic.stores import open_store
+from scenemosaic.waiting.service_clock import now_utc
 
 STALE_EVENT: Final = "scenemosaic.ledger.stale"
 
@@ -63,7 +64,7 @@ def _look(place: StorePlace, ledger: str) -> tuple[Survey, dict[str, Any]]:
     check_there(place.root)
     store = open_store(place.root, place.access)
     try:
-        found = survey(open_book(store, ledger).existing(), utc_now())
+        found = survey(open_book(store, ledger).existing(), now_utc())
         return found, ledger_text.as_json(found, store.uri, read_latest(store))
     finally:
         store.close()

@@ -20,9 +20,13 @@ def http_date(text: str | None) -> datetime | None:
         return None
 
 
-def rfc3339(moment: datetime) -> str:
-    """``2024-05-01T10:20:30Z``. Raises as :func:`in_utc` does."""
-    return in_utc(moment).isoformat(timespec="seconds").replace("+00:00", "Z")
+def rfc3339(moment: datetime, *, whole: bool = True) -> str:
+    """``2024-05-01T10:20:30Z``, cut to whole seconds; else with the microseconds it has, if any.
+
+    Raises as :func:`in_utc` does.
+    """
+    spelled = in_utc(moment).isoformat(timespec="seconds" if whole else "auto")
+    return spelled.replace("+00:00", "Z")
 
 
 def epoch_rfc3339(seconds: float) -> str:

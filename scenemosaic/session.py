@@ -18,7 +18,7 @@ from scenemosaic.places import ManifestPlace, Place, StorePlace
 from scenemosaic.plans.plan import Plan
 from scenemosaic.stores import open_store
 from scenemosaic.stores.port import Store
-from scenemosaic.waiting.retry import now_utc
+from scenemosaic.waiting.retry import now_rfc3339
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Session:
     manifest: Manifest
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     effects: Effects = field(default_factory=system_effects)
-    now: Callable[[], str] = now_utc
+    now: Callable[[], str] = now_rfc3339
     claiming: ClaimSettings = field(default_factory=ClaimSettings)
     looks: Looks = field(default_factory=Looks, repr=False, compare=False)
 

@@ -7,7 +7,7 @@ from typing import Protocol, Self
 from scenemosaic.committing.history import Looks
 from scenemosaic.committing.witness import Witness, witnessed
 from scenemosaic.stores.port import Store
-from scenemosaic.waiting.retry import Effects, RetryPolicy, now_utc, system_effects
+from scenemosaic.waiting.retry import Effects, RetryPolicy, now_rfc3339, system_effects
 
 
 class AnySession(Protocol):
@@ -35,7 +35,7 @@ class StoreSession:
     store: Store
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     effects: Effects = field(default_factory=system_effects)
-    now: Callable[[], str] = now_utc
+    now: Callable[[], str] = now_rfc3339
     looks: Looks = field(default_factory=Looks, repr=False, compare=False)
 
     def witnessed(self, witness: Witness) -> "StoreSession":

@@ -3,7 +3,8 @@
 from scenemosaic.ages import spell_age
 from scenemosaic.ledger.state import Cleared, Entry
 from scenemosaic.ledger.survey import Survey
-from scenemosaic.ledger.text import entry_json, reservation_json, spell_time
+from scenemosaic.ledger.text import entry_json, reservation_json
+from scenemosaic.moments import rfc3339
 from scenemosaic.publishing.latest import Latest
 
 SHOWN = 10
@@ -38,7 +39,7 @@ def as_text(found: Survey, latest: Latest | None) -> str:
         f"day      {found.day.isoformat()} ({found.time_zone}): {found.used}{of} slots used",
         f"latest   {_names(latest)}",
     ]
-    lines += [f"{spell_time(entry.ended_at)}  {_entry(entry)}" for entry in state.history[-SHOWN:]]
+    lines += [f"{rfc3339(entry.ended_at)}  {_entry(entry)}" for entry in state.history[-SHOWN:]]
     if len(state.history) > SHOWN:
         lines.append(f"and {len(state.history) - SHOWN} before these (--json has all)")
     return "\n".join(lines)
@@ -50,7 +51,7 @@ def _active(found: Survey) -> str:
         return "nobody"
     return (
         f"run {active.run_id} for {active.operator or '-'}, job {active.job_id}, since "
-        f"{spell_time(active.since)} ({spell_age(found.age_s)})"
+        f"{rfc3339(active.since)} ({spell_age(found.age_s)})"
     )
 
 

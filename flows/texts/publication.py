@@ -3,7 +3,8 @@
 from flows.reports.scene import error_json
 from scenemosaic.committing.mutable import STORM, SUPERSEDED
 from scenemosaic.ledger.rules import Blocked, Exhausted
-from scenemosaic.ledger.text import reservation_json, spell_time
+from scenemosaic.ledger.text import reservation_json
+from scenemosaic.moments import rfc3339
 from scenemosaic.publishing.publication import Publication
 
 
@@ -90,6 +91,6 @@ def _answer(found: Publication) -> dict[str, object]:
             return {"held_by": reservation_json(by) | {"age_s": round(age_s)}}
         case Exhausted() as day:
             used = {"used": day.used, "slots": day.slots, "day": day.day.isoformat()}
-            ends = {"time_zone": day.time_zone, "next_day_at": spell_time(day.next_day_at)}
+            ends = {"time_zone": day.time_zone, "next_day_at": rfc3339(day.next_day_at)}
             return {"slots": used | ends}
     return {}

@@ -5,17 +5,19 @@ from flows.terminal.console import Console, complain
 from flows.texts import ledger as ledger_text
 from scenemosaic.ages import age_s
 from scenemosaic.errors import LeaseHeld
-from scenemosaic.ledger.book import open_book, utc_now
+from scenemosaic.ledger.book import open_book
 from scenemosaic.ledger.log import recorded
 from scenemosaic.ledger.rules import Ended, NotActive
 from scenemosaic.ledger.state import Cleared
 from scenemosaic.ledger.survey import survey
-from scenemosaic.ledger.text import entry_json, spell_time
+from scenemosaic.ledger.text import entry_json
+from scenemosaic.moments import rfc3339
 from scenemosaic.places import StorePlace
 from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.roots import check_there
 from scenemosaic.store_session import StoreSession
 from scenemosaic.stores import open_store
+from scenemosaic.waiting.service_clock import now_utc
 
 
 def show(
@@ -32,7 +34,7 @@ def show(
         state, latest = open_book(store, name).existing(), read_latest(store)
     finally:
         store.close()
-    found = survey(state, utc_now(), time_zone)
+    found = survey(state, now_utc(), time_zone)
     stale = max_age_s is not None and found.is_stale(max_age_s)
     value = ledger_text.as_json(found, store.uri, latest)
     console.answer(value | {"stale": stale}, ledger_text.as_text(found, latest))
@@ -64,7 +66,7 @@ def _cleared(name: str, answer: Ended, ours: bool) -> str:
     run_id, end = answer.entry.reservation.run_id, answer.entry.end
     if ours or not isinstance(end, Cleared):
         return f"run {run_id} is cleared from the ledger {name!r}; its slot stays used"
-    when = spell_time(answer.entry.ended_at)
+    when = rfc3339(answer.entry.ended_at)
     return f"run {run_id} was cleared before, by {end.by} at {when}: {end.reason}"
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from scenemosaic.canonical import Fields, decode, encode
 from scenemosaic.discovery.found import Found
 from scenemosaic.errors import InputError
+from scenemosaic.moments import rfc3339
 
 OVERLAP: Final = timedelta(days=7)
 # Clocks differ, by hours where somebody took a local time for UTC.
@@ -89,7 +90,7 @@ def load(data: bytes | None, uri: str) -> Cursor:
 def latest_believed(now: str) -> str:
     """The latest time that is believed to have come already; ``now`` is RFC 3339 in UTC."""
     moment = _time(now, "now")
-    return _spelled(moment + AHEAD) if _LAST - moment > AHEAD else _END
+    return rfc3339(moment + AHEAD) if _LAST - moment > AHEAD else _END
 
 
 def _newest(seen: Mapping[str, tuple[str, str]], until: str) -> str:
@@ -115,8 +116,4 @@ def _time(text: str, uri: str) -> datetime:
 def _behind(newest: str) -> str:
     moment = _time(newest, "cursor")
     # Nothing lies behind the first days of all.
-    return _spelled(moment - OVERLAP) if moment - _FIRST > OVERLAP else ""
-
-
-def _spelled(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
+    return rfc3339(moment - OVERLAP) if moment - _FIRST > OVERLAP else ""

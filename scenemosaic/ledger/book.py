@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, TypeVar
 
 from scenemosaic import keys
@@ -19,19 +19,15 @@ from scenemosaic.ledger.state import (
     Reservation,
     State,
     check_slots,
-    in_utc,
 )
 from scenemosaic.ledger.text import MAX_BYTES, dump, load
+from scenemosaic.moments import in_utc
 from scenemosaic.stores.port import Store
+from scenemosaic.waiting.service_clock import now_utc
 
 A = TypeVar("A")
 DEFAULT_NAME: Final = "publish"
 _RUN_ID: Final = re.compile(r"[!-~]{1,128}")
-
-
-def utc_now() -> datetime:
-    """The time of day."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,7 @@ class Book:
 
     name: str
     mutable: Mutable
-    now: Callable[[], datetime] = field(default=utc_now)
+    now: Callable[[], datetime] = field(default=now_utc)
 
     def read(self) -> State:
         """The ledger as it stands; an empty one, of revision 0, where there is none."""
@@ -130,7 +126,7 @@ class Book:
         )
 
     def _now(self) -> datetime:
-        return in_utc(self.now())
+        return in_utc(self.now()).replace(microsecond=0)
 
     def _lost(self, state: State, at_least: int) -> str:
         found = f"has revision {state.revision}" if state.revision else "is gone"
@@ -144,7 +140,7 @@ def open_book(
     store: Store,
     name: str,
     *,
-    now: Callable[[], datetime] = utc_now,
+    now: Callable[[], datetime] = now_utc,
     policy: RetryPolicy = PATIENCE,
     effects: Effects | None = None,
 ) -> Book:

@@ -1,7 +1,7 @@
 """What a ledger holds: the active run, and what became of those before it."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from scenemosaic.errors import InputError
@@ -127,8 +127,3 @@ def check_text(text: str) -> str:
 def _check_time(moment: datetime) -> None:
     if moment.utcoffset() != timedelta(0) or moment.tzinfo is None:
         raise InputError(f"a ledger's times are in UTC, not {moment.isoformat()}")
-
-
-def in_utc(moment: datetime) -> datetime:
-    """An aware moment in UTC and whole seconds, as a ledger keeps it."""
-    return moment.astimezone(UTC).replace(microsecond=0)

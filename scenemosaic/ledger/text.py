@@ -6,7 +6,8 @@ from typing import Final, TypeVar
 
 from scenemosaic.canonical import Fields, decode, encode, without
 from scenemosaic.errors import ForeignObject, InputError
-from scenemosaic.ledger.state import Cleared, Entry, Published, Reservation, State, in_utc
+from scenemosaic.ledger.state import Cleared, Entry, Published, Reservation, State
+from scenemosaic.moments import rfc3339
 
 T = TypeVar("T")
 SCHEMA: Final = 1
@@ -47,7 +48,7 @@ def reservation_json(one: Reservation) -> dict[str, object]:
     value: dict[str, object] = {
         "run_id": one.run_id,
         "job_id": one.job_id,
-        "since": spell_time(one.since),
+        "since": rfc3339(one.since),
         "slots": one.slots,
         "time_zone": one.time_zone,
         "operator": one.operator,
@@ -58,7 +59,7 @@ def reservation_json(one: Reservation) -> dict[str, object]:
 
 def entry_json(entry: Entry) -> dict[str, object]:
     """An entry as JSON: the reservation, and ``published`` or ``cleared``."""
-    value = reservation_json(entry.reservation) | {"ended_at": spell_time(entry.ended_at)}
+    value = reservation_json(entry.reservation) | {"ended_at": rfc3339(entry.ended_at)}
     match entry.end:
         case Published(revision, digest, etag, version_id):
             end: dict[str, object] = {"revision": revision, "digest": digest, "etag": etag}
@@ -67,11 +68,6 @@ def entry_json(entry: Entry) -> dict[str, object]:
             }
         case Cleared(by, reason):
             return value | {"cleared": {"by": by, "reason": reason}}
-
-
-def spell_time(moment: datetime) -> str:
-    """RFC 3339 in UTC, in whole seconds."""
-    return in_utc(moment).isoformat().replace("+00:00", "Z")
 
 
 def _state(value: object) -> State:

@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from typing import Final, Literal
 
 from scenemosaic.canonical import Fields, decode, encode, without
@@ -10,6 +10,7 @@ from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid
 from scenemosaic.grids.grid_json import grid_from_json, grid_json
 from scenemosaic.keys import check_job_id
+from scenemosaic.moments import rfc3339
 from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.plans.pin import Pin, pin_from_json
 from scenemosaic.recipes.recipe import Recipe, recipe_from_json
@@ -155,11 +156,9 @@ def utc_datetime(text: str) -> str:
     A day alone is its noon, whoever says it: the same day is the same job.
     """
     try:
-        moment = _noon(text) or datetime.fromisoformat(text)
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return rfc3339(_noon(text) or datetime.fromisoformat(text), whole=False)
     except (ValueError, OverflowError) as error:
         raise InputError(f"not a date or time such as 2024-05-01T10:20:30Z: {text!r}") from error
-    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _noon(text: str) -> datetime | None:

@@ -18,7 +18,7 @@ from scenemosaic.preflight.races import Racers
 from scenemosaic.preflight.report import Cleanup, Finding, Report, Result, Subject, Verdict
 from scenemosaic.preflight.rows import RowCheck, Rows
 from scenemosaic.stores.port import Store
-from scenemosaic.waiting.retry import Effects, RetryPolicy, now_utc, retrying, system_effects
+from scenemosaic.waiting.retry import Effects, RetryPolicy, now_rfc3339, retrying, system_effects
 
 THREADS = 8
 ROUNDS = 40
@@ -69,7 +69,7 @@ def run_preflight(
     *,
     policy: RetryPolicy | None = None,
     token: Callable[[], str] = lambda: secrets.token_hex(16),
-    now: Callable[[], str] = now_utc,
+    now: Callable[[], str] = now_rfc3339,
     progress: Progress = lambda title, share: None,
 ) -> Report:
     """Race store and manifest under a prefix of this preflight's own, and clean up after it.

@@ -14,7 +14,7 @@ from scenemosaic.canonical import Fields, decode, encode, without
 from scenemosaic.errors import ForeignObject, InputError
 from scenemosaic.keys import check_job_id
 from scenemosaic.ledger.state import Published
-from scenemosaic.ledger.text import spell_time
+from scenemosaic.moments import rfc3339
 from scenemosaic.publishing.stac import STAC_VERSION
 
 SCHEMA: Final = 1
@@ -66,7 +66,7 @@ def after(
 ) -> Latest:
     """What follows ``before``. ``ledger`` is its name and revision."""
     previous = None if before is None else before.target.job_id
-    return Latest(target, spell_time(now), run_id, *ledger, previous)
+    return Latest(target, rfc3339(now), run_id, *ledger, previous)
 
 
 def dump(latest: Latest) -> bytes:

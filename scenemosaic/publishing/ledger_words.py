@@ -6,7 +6,7 @@ from scenemosaic.ages import spell_age
 from scenemosaic.ledger.book import Book
 from scenemosaic.ledger.rules import Blocked, Exhausted
 from scenemosaic.ledger.state import Cleared, Entry, Reservation
-from scenemosaic.ledger.text import spell_time
+from scenemosaic.moments import rfc3339
 from scenemosaic.publishing.latest import Latest
 
 
@@ -16,7 +16,7 @@ def blocked(book: Book, root: str, answer: Blocked, latest: Latest | None) -> st
     who = f" for {holder.operator}" if holder.operator else ""
     return (
         f"the ledger {book.name!r} is held by run {holder.run_id}{who}, which publishes job "
-        f"{holder.job_id} since {spell_time(holder.since)} ({spell_age(answer.age_s)}). It frees "
+        f"{holder.job_id} since {rfc3339(holder.since)} ({spell_age(answer.age_s)}). It frees "
         f"the ledger as it ends, and never by time. If it is dead, inspect first: that run, "
         f"`{show(book.name, root)}`, and mosaics/latest.json, which {_names(latest, holder)}; then "
         f"`{clear(book, root, holder.run_id)}`"
@@ -31,7 +31,7 @@ def exhausted(answer: Exhausted) -> str:
     return (
         f"{answer.used} of {answer.slots} slots of {answer.day.isoformat()} "
         f"({answer.time_zone}) are used up: allow more by --slots, or wait until one is free, "
-        f"at {spell_time(answer.next_day_at)}"
+        f"at {rfc3339(answer.next_day_at)}"
     )
 
 
@@ -41,7 +41,7 @@ def cleared(book: Book, run_id: str, entry: Entry | None) -> str:
     if entry is not None and isinstance(entry.end, Cleared):
         text = (
             f"run {run_id} was cleared from the ledger {book.name!r} by {entry.end.by} at "
-            f"{spell_time(entry.ended_at)} ({entry.end.reason})"
+            f"{rfc3339(entry.ended_at)} ({entry.end.reason})"
         )
     return f"{text}; to publish, start another run"
 
@@ -52,7 +52,7 @@ def superseded(entry: Entry, latest: Latest | None) -> str:
     now = "is gone" if latest is None else f"names job {latest.target.job_id} of {_run(latest)}"
     return (
         f"run {reservation.run_id} published job {reservation.job_id} at "
-        f"{spell_time(entry.ended_at)}, and mosaics/latest.json {now}; to publish again, start "
+        f"{rfc3339(entry.ended_at)}, and mosaics/latest.json {now}; to publish again, start "
         "another run"
     )
 

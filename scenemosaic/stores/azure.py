@@ -3,11 +3,12 @@
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
 from scenemosaic.errors import IncompleteError
+from scenemosaic.moments import rfc3339
 from scenemosaic.roots import Root
 from scenemosaic.stores.azure_blocks import AZURE_LIMITS, BlockList
 from scenemosaic.stores.azure_probes import AzureProbes
@@ -41,6 +42,7 @@ from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.stores.s3_parts import UploadPart, plan_parts
 from scenemosaic.waiting.deadlines import deadlines_from
 from scenemosaic.waiting.retry import Effects, RetryPolicy
+from scenemosaic.waiting.service_clock import now_utc
 
 PAGE_OBJECTS = 1000
 
@@ -80,7 +82,7 @@ class AzureStore(RemoteStore[Requests]):
         requests: Requests,
         policy: RetryPolicy | None = None,
         effects: Effects | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] = now_utc,
         nonce: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         super().__init__(root, requests, policy, effects)
@@ -102,7 +104,7 @@ class AzureStore(RemoteStore[Requests]):
             version_id=found.version_id,
             content_type=str(found.content_settings.content_type or ""),
             metadata=dict(found.metadata or {}),
-            last_modified=_rfc3339(found.last_modified),
+            last_modified=rfc3339(found.last_modified),
         )
 
     def get(
@@ -191,7 +193,7 @@ class AzureStore(RemoteStore[Requests]):
                     key=found.name[len(self._prefix) :],
                     size_bytes=found.size,
                     etag=quoted(found.etag),
-                    last_modified=_rfc3339(found.last_modified),
+                    last_modified=rfc3339(found.last_modified),
                 )
             if not token:
                 return
@@ -253,7 +255,3 @@ class AzureStore(RemoteStore[Requests]):
 def _may_match(condition: Condition) -> bool:
     # A wildcard would turn IfMatch into: whatever is there.
     return isinstance(condition, IfAbsent) or condition.etag.strip('"') not in ("", "*")
-
-
-def _rfc3339(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,10 +3,12 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.errors import IncompleteError
+from scenemosaic.moments import rfc3339
 from scenemosaic.roots import Root
 from scenemosaic.stores.gcs_probes import GcsProbes
 from scenemosaic.stores.gcs_requests import (
@@ -144,7 +146,7 @@ class GcsStore(RemoteStore[Requests]):
                     size_bytes=int(found["size"]),
                     etag=found["generation"],
                     version_id=found["generation"],
-                    last_modified=_rfc3339(found),
+                    last_modified=rfc3339(datetime.fromisoformat(found["updated"])),
                 )
             if not page.get("nextPageToken"):
                 return
@@ -214,9 +216,5 @@ def _info(key: str, resource: Mapping[str, Any]) -> ObjectInfo:
         version_id=resource["generation"],
         content_type=str(resource.get("contentType", "")),
         metadata=dict(resource.get("metadata", {})),
-        last_modified=_rfc3339(resource),
+        last_modified=rfc3339(datetime.fromisoformat(resource["updated"])),
     )
-
-
-def _rfc3339(resource: Mapping[str, Any]) -> str:
-    return f"{resource['updated'][:19]}Z"

@@ -6,11 +6,11 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from scenemosaic.errors import NotAnObject, TransientStoreError
+from scenemosaic.moments import epoch_rfc3339
 from scenemosaic.stores import local_files as files
 from scenemosaic.stores import local_meta as meta
 from scenemosaic.stores.local_layout import Layout
@@ -109,12 +109,11 @@ def _is_at(path: Path, status: os.stat_result) -> bool:
 
 def info_of(key: str, status: os.stat_result, entry: meta.Entry | None) -> ObjectInfo:
     """What the port says of a file; of one without an entry only what the file says."""
-    modified = datetime.fromtimestamp(int(status.st_mtime), UTC)
     return ObjectInfo(
         key=key,
         size_bytes=status.st_size,
         etag=entry.etag if entry else meta.foreign_etag(status),
         content_type=entry.content_type if entry else "",
         metadata=dict(entry.metadata) if entry else {},
-        last_modified=modified.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        last_modified=epoch_rfc3339(status.st_mtime),
     )

@@ -3,11 +3,11 @@
 import base64
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.errors import IncompleteError, TransientStoreError
+from scenemosaic.moments import rfc3339
 from scenemosaic.roots import Root
 from scenemosaic.stores.pieces import RunCheck
 from scenemosaic.stores.port import (
@@ -85,7 +85,7 @@ class S3Store(RemoteStore[Requests]):
             version_id=found.get("VersionId"),
             content_type=str(found.get("ContentType", "")),
             metadata=dict(found.get("Metadata", {})),
-            last_modified=_rfc3339(found),
+            last_modified=rfc3339(found["LastModified"]),
         )
 
     def get(
@@ -179,7 +179,7 @@ class S3Store(RemoteStore[Requests]):
                     key=found["Key"][len(self._prefix) :],
                     size_bytes=int(found["Size"]),
                     etag=str(found["ETag"]),
-                    last_modified=_rfc3339(found),
+                    last_modified=rfc3339(found["LastModified"]),
                 )
             if not page.get("IsTruncated"):
                 return
@@ -224,7 +224,3 @@ def _etag(response: Mapping[str, Any], key: str) -> str:
     if "ETag" not in response:
         raise TransientStoreError(f"{key}: the store's answer has no ETag")
     return str(response["ETag"])
-
-
-def _rfc3339(found: Mapping[str, Any]) -> str:
-    return str(found["LastModified"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -1,13 +1,14 @@
 """Multipart uploads that are open in a bucket, page by page."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from scenemosaic.moments import http_date
 from scenemosaic.stores.port import Unfinished
 from scenemosaic.stores.s3_requests import Requests
 from scenemosaic.waiting.retry import Effects, RetryPolicy, retrying
+from scenemosaic.waiting.service_clock import now_utc
 
 
 def open_uploads(
@@ -47,4 +48,4 @@ def _page(
 def _now(page: Mapping[str, Any]) -> datetime:
     """The service's own time, so that an age does not depend on this machine's clock."""
     said = page["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
-    return http_date(said) or datetime.now(UTC)
+    return http_date(said) or now_utc()

@@ -7,10 +7,11 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from scenemosaic.errors import InputError, TransientStoreError
+from scenemosaic.moments import rfc3339
+from scenemosaic.waiting.service_clock import now_utc
 
 T = TypeVar("T")
 
@@ -29,9 +30,9 @@ class RetryPolicy:
             raise InputError(f"a retry policy needs an attempt and no negative time: {self}")
 
 
-def now_utc() -> str:
+def now_rfc3339() -> str:
     """The time of day, RFC 3339 in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return rfc3339(now_utc())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Effects:
     clock: Callable[[], float]
     sleep: Callable[[float], None]
     random: Callable[[], float]
-    now: Callable[[], str] = now_utc
+    now: Callable[[], str] = now_rfc3339
 
 
 def system_effects() -> Effects:

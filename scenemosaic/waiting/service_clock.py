@@ -1,4 +1,4 @@
-"""What a service's answers say of this machine's clock, by which requests are signed. Pure."""
+"""This machine's clock, and what a service's answers say of it: requests are signed by it."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

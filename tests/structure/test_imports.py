@@ -59,7 +59,7 @@ PURE = {
         "bandmath.parser", "bandmath.program", "bandmath.tree",
         "canonical", "dtypes", "errors", "gaps", "grids.grid", "image_metadata", "keys",
         "ledger.days", "ledger.rules",
-        "ledger.state", "ledger.survey", "ledger.text", "manifests.port",
+        "ledger.state", "ledger.survey", "ledger.text", "manifests.port", "moments",
         "plans.item_facts", "plans.pin", "recipes.recipe_rules", "recipes.window_choice",
         "stores.port", "tiff.ifd", "tiff.layout", "tiff.runs", "words",
     )
