@@ -26,12 +26,19 @@ _AWS_HOST: Final = re.compile(r"(.*\.)?(amazonaws\.com(\.[a-z]+)?|api\.aws)")
 
 
 def s3_client() -> Any:
-    """This process's boto3 client for reading sources; safe for many threads."""
+    """This process's boto3 client for reading sources; safe for many threads.
+
+    Raises PermanentStoreError as :func:`aws_session` does, and for an endpoint that is no URL.
+    """
     return _client(os.getpid(), s3_endpoint(), unsigned(), reading_by(), read_deadlines())
 
 
 def aws_session() -> Session:
-    """This process's session for reading sources."""
+    """This process's session for reading sources.
+
+    Raises PermanentStoreError where AWS's configuration (a profile, say) cannot be used, or
+    nothing resolves the credentials that a block names.
+    """
     return _boto_session(os.getpid(), reading_by())
 
 
@@ -39,7 +46,7 @@ def credentials_mark(location: str) -> object:
     """Another value where credentials are others; None without any.
 
     Renews temporary ones that are about to expire. Raises TransientStoreError where that fails,
-    PermanentStoreError where it was refused, or they are not whole.
+    PermanentStoreError where it was refused, they are not whole, or there is no session.
     """
     try:
         known = aws_session().get_credentials()
@@ -50,7 +57,10 @@ def credentials_mark(location: str) -> object:
 
 
 def profile_endpoint() -> str | None:
-    """The endpoint that boto3 takes from its files, where it is none of AWS's own."""
+    """The endpoint that boto3 takes from its files; None where it is AWS's own.
+
+    Raises as :func:`s3_client` does.
+    """
     url = str(s3_client().meta.endpoint_url)
     return None if _AWS_HOST.fullmatch(urlsplit(url).hostname or "") else url
 
