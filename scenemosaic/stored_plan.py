@@ -12,10 +12,11 @@ from scenemosaic.session import Session, open_place
 
 
 def read_plan(place: Place, job_id: str) -> Plan:
-    """The plan of ``job_id``. Raises InputError where there is no such job, or the plan is one
+    """The plan of ``job_id``.
 
-    of a newer version; PlanLost where it is damaged, or gone and other things of the job are
-    there; NotAnObject.
+    Raises InputError where there is no such job, or the plan is one of a newer version;
+    PlanLost where it is damaged, or gone and other things of the job are there; NotAnObject,
+    Unreadable and RetentionError as :meth:`scenemosaic.stores.port.Get.get` does.
     """
     session = open_place(place)
     key = keys.plan_key(keys.check_job_id(job_id))

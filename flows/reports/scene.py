@@ -44,9 +44,9 @@ class ProcessReport:
 
     @property
     def totals(self) -> dict[str, int]:
-        """Every outcome by name. Windows' and other objects' outcomes stay apart: the former
+        """Every outcome by name, those of windows apart from those of other objects.
 
-        add up to ``windows``. What commits met on the way is added up.
+        The former add up to ``windows``. What commits met on the way is added up.
         """
         windows = {"written": self.written, "already_present": self.already_present}
         outcomes = [outcome.value.replace("-", "_") for outcome in Outcome]

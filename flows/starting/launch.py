@@ -41,9 +41,10 @@ class Launch:
 
     @property
     def key(self) -> str:
-        """What a run is known by. Prefect keeps keys for a flow, whatever its deployment, so
+        """What a run is known by; root and manifest are part of it.
 
-        that root and manifest are part of it: the same scene may go to two of them.
+        Prefect keeps keys for a flow, whatever its deployment, and the same scene may go to
+        two places.
         """
         spec = self.scene.spec
         place = f"{spec.root} {public_manifest(spec.manifest)}"

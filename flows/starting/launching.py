@@ -213,9 +213,9 @@ def _exit_code(state: State[Any], name: str) -> int:
 
 
 def launcher_of(deployment: str | None, at_once: int, engine: Engine = THREADS) -> Launcher:
-    """By a deployment's name; where there is none, ``at_once`` runs share this process's cores,
+    """By a deployment's name; where there is none, by this very process.
 
-    or the processes of its engine.
+    ``at_once`` runs then share its cores, or the processes of its engine.
     """
     return Deployed(deployment) if deployment else in_process(None, at_once, engine)
 

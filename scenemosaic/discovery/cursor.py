@@ -28,9 +28,10 @@ _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """``newest`` is the latest time seen, empty at first; ``seen`` maps names to
+    """What was seen: ``newest`` is the latest time of it, empty at first.
 
-    (version, time) for all that is not older than the overlap, or has no time.
+    ``seen`` maps names to (version, time) for all that is not older than the overlap, or has
+    no time.
     """
 
     newest: str = ""
@@ -54,9 +55,10 @@ class Cursor:
     def after(
         self, handled: Iterable[Found], waiting: Iterable[Found] = (), until: str = _END
     ) -> "Cursor":
-        """The cursor once these are handled. It does not pass ``until``, which is a time,
+        """The cursor once these are handled.
 
-        nor what is ``waiting``, which stays new for however long that takes.
+        It does not pass ``until``, which is a time, nor what is ``waiting``, which stays new
+        for however long that takes.
         """
         seen = dict(self.seen) | {one.name: (one.version, one.seen_at) for one in handled}
         newest = max(self.newest, _newest(seen, until))

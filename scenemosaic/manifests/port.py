@@ -78,9 +78,9 @@ class Manifest(Protocol):
     url: str
 
     def ensure(self) -> bool:
-        """Make the table or schema where it is missing, or a column that an earlier version did
+        """Make the table or schema where it is missing; True where something was made.
 
-        not know; True where it was made.
+        A column that an earlier version did not know is made, too.
         """
 
     def ready(self) -> bool:

@@ -39,7 +39,8 @@ _LEAF_BYTES = 8 << 20
 _MAX_STEP = 4
 AT_ONCE: Final = 2
 
-# Takes each box that is made: its level, its corner (y, x) there, pixels and mask.
+# Takes each box that is made: its level, its corner (y, x) there, pixels (bands, height, width)
+# and mask (height, width; 255 where valid, None in a mosaic without one).
 See = Callable[[int, int, int, Pixels, Mask | None], None]
 
 
@@ -66,7 +67,9 @@ class StoredRun:
 class Made:
     """A box's pixels at one level, and the run that they were encoded to.
 
-    Of a stored run they are there (not empty) where the next level or the preview needs them.
+    ``pixels`` are (bands, height, width), ``mask`` is (height, width), 255 where valid, or None
+    where the mosaic has none. Of a stored run they are there (not empty) where the next level
+    or the preview needs them.
     """
 
     pixels: Pixels
@@ -185,7 +188,11 @@ class TopMaker:
         return self.ready(box) or self.leaf(box, base)
 
     def leaf(self, box: Box, base: PieceLevel) -> list[Made]:
-        """The levels of a box that is made of runs of the base, or of its seeds: lowest first."""
+        """The levels of a box that is made of runs of the base, or of its seeds: lowest first.
+
+        Each has pixels (bands, height, width) and a mask (height, width), cut at the image's
+        edges. Raises what :func:`scenemosaic.mosaic.pieces.read_pieces` raises.
+        """
         side = 1 << box.up
         rows = range(box.row * side, min((box.row + 1) * side, base.run_rows))
         cols = range(box.col * side, min((box.col + 1) * side, base.run_cols))
@@ -212,7 +219,10 @@ class TopMaker:
         return [self.encoded(*image) for image in pyramid(pixels, mask, self.kernel, levels)[1:]]
 
     def encoded(self, pixels: Pixels, mask: Mask | None, recipe: Recipe | None = None) -> Made:
-        """A box of a level as a run, of the mosaic's own recipe or another one."""
+        """A box of a level as a run, of the mosaic's own recipe or another one.
+
+        ``pixels`` are (bands, height, width) of the recipe's type, ``mask`` is (height, width).
+        """
         recipe = recipe or self.recipe
         run = encode_run(pixels, mask, recipe, unless_asked)
         shape = level_shape(recipe, *pixels.shape[1:])

@@ -20,10 +20,11 @@ from scenemosaic.stores.port import IfAbsent, IfMatch
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is to be published over what. The item was read before the rows: who changes a
+    """What is to be published over what.
 
-    row after that will move the item after that, too. ``revision`` is the newest of which the
-    item or the mosaic's row tells; ``is_sound``: the item's bytes are those that were written.
+    The item was read before the rows: who changes a row after that will move the item after
+    that, too. ``revision`` is the newest of which the item or the mosaic's row tells;
+    ``is_sound``: the item's bytes are those that were written.
     """
 
     item: Item | None

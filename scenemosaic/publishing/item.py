@@ -61,9 +61,9 @@ def read_item(session: Session, spec: JobSpec) -> Item | None:
 
 
 def read_item_to_move(session: Session, spec: JobSpec) -> tuple[Item | None, str | None, bool]:
-    """The same with the item's ETag, for whoever will replace just that one by If-Match,
+    """The same with the item's ETag, and whether its bytes are those that were written.
 
-    and whether its bytes are those that were written.
+    The ETag is for whoever will replace just that one by If-Match.
     """
     key = keys.item_key(spec.plan.job_id)
     uri = session.store.object_uri(key)

@@ -26,7 +26,10 @@ _NO_TAG_NAMES: Final = frozenset({"bidx", "ns"})
 
 
 def metadata_of(dataset: DatasetReader) -> SourceMetadata:
-    """The metadata of an open raster."""
+    """The metadata of an open raster.
+
+    Raises InputError, naming the namespace, where rasterio would lose a part of it.
+    """
     bands = range(1, dataset.count + 1)
     return SourceMetadata(
         crs_wkt="" if dataset.crs is None else dataset.crs.to_wkt(),
@@ -50,7 +53,10 @@ def transform_of(dataset: DatasetReader) -> Affine6:
 
 
 def apply_metadata(dataset: DatasetWriter, metadata: SourceMetadata) -> None:
-    """Put ``metadata`` on a new dataset, before any pixel is written."""
+    """Put ``metadata`` on a new dataset, before any pixel is written.
+
+    Raises InputError, naming the tag, where rasterio cannot write one of that name.
+    """
     if metadata.crs_wkt:
         dataset.crs = CRS.from_wkt(metadata.crs_wkt)
     dataset.transform = Affine(*metadata.transform)

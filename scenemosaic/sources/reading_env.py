@@ -36,7 +36,10 @@ _BASE: Final[Mapping[str, str]] = {
 
 @contextmanager
 def reading(location: str) -> Iterator[None]:
-    """A GDAL environment of this thread in which ``location`` can be opened and read."""
+    """A GDAL environment of this thread in which ``location`` can be opened and read.
+
+    Raises what :func:`gdal_options` and :func:`access_mark` raise, before anything is read.
+    """
     access_mark(location)  # credentials are renewed here, where a fault of it has its name
     with rasterio.Env(session=_gdal_session(location), **gdal_options(location)):
         yield
@@ -45,7 +48,8 @@ def reading(location: str) -> Iterator[None]:
 def access_mark(location: str) -> object:
     """Another value where credentials are others: what is open keeps those it was opened with.
 
-    Renews temporary ones that are about to expire. Raises TransientStoreError where that fails.
+    Renews temporary ones that are about to expire. Raises TransientStoreError where that fails,
+    PermanentStoreError where AWS's configuration names none that can be used.
     """
     if not is_s3(location) or unsigned():
         return None
@@ -55,7 +59,11 @@ def access_mark(location: str) -> object:
 
 
 def gdal_options(location: str) -> dict[str, str]:
-    """GDAL's settings for a location, credentials left out."""
+    """GDAL's settings for a location, credentials left out.
+
+    Of one on S3, raises InputError where the endpoint that is set is no http(s) URL, and
+    PermanentStoreError where AWS's configuration cannot be used.
+    """
     waits = read_deadlines()
     options = dict(_BASE)
     options["GDAL_HTTP_CONNECTTIMEOUT"] = f"{waits.connect_s:g}"

@@ -27,9 +27,10 @@ class Layout:
         self.proof_folder = root / HIDDEN / "preflight"
 
     def path(self, key: str) -> Path:
-        """The object's path. Raises InputError where the key is the store's own, NotAnObject
+        """The object's path.
 
-        where it leaves the root, PermanentStoreError where the hidden folder does.
+        Raises InputError where the key is the store's own, NotAnObject where it leaves the
+        root, PermanentStoreError where the hidden folder does.
         """
         if is_reserved(check_key(key)):
             raise InputError(f"{key!r} is kept for the store itself")

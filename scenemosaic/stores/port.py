@@ -143,7 +143,11 @@ class Capabilities:
 
 class Head(Protocol):
     def head(self, key: str) -> ObjectInfo | None:
-        """What stands at ``key``, or None where nothing does (a 403 is never None)."""
+        """What stands at ``key``, or None where nothing does (a 403 is never None).
+
+        Raises NotAnObject where that is a folder, say, or a link out of a local root; Unreadable
+        where this one file may not be read; PermanentStoreError, TransientStoreError.
+        """
 
 
 class Get(Protocol):
@@ -152,7 +156,8 @@ class Get(Protocol):
     ) -> bytes:
         """The object's bytes, or a range of them; with ``etag`` only of that version.
 
-        Raises IncompleteError where the key is absent or the version is another.
+        Raises IncompleteError where the key is absent or the version is another, RetentionError
+        where it lies in an archive tier, and else what :meth:`Head.head` raises.
         """
 
 
@@ -271,9 +276,9 @@ class Probes(Protocol):
         """Every version and delete marker of keys that begin with ``prefix``."""
 
     def delete(self, key: str, version_id: str | None = None) -> None:
-        """Delete exactly this version; without one, what stands there (a versioned bucket
+        """Delete exactly this version; without one, what stands there. Nothing there is no error.
 
-        keeps it behind a delete marker). Nothing there is no error.
+        A versioned bucket keeps what stands there behind a delete marker.
         """
 
 

@@ -49,10 +49,11 @@ DAMAGED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is off. ``subject`` is a window's name, ``mosaic``, ``item``, ``preview``,
+    """One thing that is off.
 
-    ``plan``, or the key of a stray object. ``detail`` says what stands and what was expected.
-    ``of_row``: what the row says of the tile's inside is not so, which says nothing against it.
+    ``subject`` is a window's name, ``mosaic``, ``item``, ``preview``, ``plan``, or the key of a
+    stray object. ``detail`` says what stands and what was expected. ``of_row``: what the row
+    says of the tile's inside is not so, which says nothing against it.
     """
 
     subject: str

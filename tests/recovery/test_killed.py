@@ -1,6 +1,6 @@
-"""SIGKILL of the flow's process, of the runner and of the worker: what is committed stays, and
+"""SIGKILL of the flow's process, of the runner and of the worker.
 
-the rest is done, once.
+What is committed stays, and the rest is done, once.
 """
 
 import subprocess

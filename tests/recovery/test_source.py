@@ -1,6 +1,6 @@
-"""A source that stops answering, or refuses, in the middle: its windows are named, the others
+"""A source that stops answering, or refuses, in the middle.
 
-are committed, and what is done again is only what was missing.
+Its windows are named, the others are committed, and what is done again is only what was missing.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""The soak itself, for so many minutes as SOAK_MINUTES says: ``make soak``, or
+"""The soak itself, for so many minutes as SOAK_MINUTES says; it is none of ``make test``.
 
-``SOAK_MINUTES=10 pytest -m soak``. It is none of ``make test``.
+``make soak``, or ``SOAK_MINUTES=10 pytest -m soak``.
 """
 
 import os
