@@ -12,7 +12,6 @@ from botocore.exceptions import (
     HTTPClientError,
     IncompleteReadError,
     NoCredentialsError,
-    NoRegionError,
     PartialCredentialsError,
 )
 from botocore.parsers import ResponseParserError
@@ -62,7 +61,6 @@ _ADVICE: Mapping[type[Exception], str] = {
     NoCredentialsError: "; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
     PartialCredentialsError: "; set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
     EndpointConnectionError: UNREACHED,
-    NoRegionError: "; set AWS_DEFAULT_REGION or write dynamodb://table?region=…",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import boto3.session
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, NoRegionError
 from botocore.loaders import Loader, create_loader
 
 from scenemosaic.access import ENVIRONMENT, Access, credentials_of
@@ -35,6 +35,8 @@ def boto_client(
             endpoint_url=endpoint or access.endpoint,
             region_name=region or access.region,
         )
+    except NoRegionError:
+        reason = "set AWS_DEFAULT_REGION, or of DynamoDB write dynamodb://table?region=…"
     except BotoCoreError as error:
         reason = str(error)
     except ValueError:  # not repeated: it may hold a password
