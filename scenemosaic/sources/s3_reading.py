@@ -12,10 +12,8 @@ from urllib.parse import urlsplit
 from boto3.session import Session
 from botocore import UNSIGNED
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError
 
 from scenemosaic.access import Access
-from scenemosaic.errors import PermanentStoreError
 from scenemosaic.sources.reading_settings import read_deadlines, reading_by, s3_endpoint, unsigned
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
 from scenemosaic.waiting.boto_deadlines import timed_client
@@ -84,7 +82,4 @@ def _client(
 
 @lru_cache(maxsize=4)
 def _boto_session(pid: int, access: Access) -> Session:
-    try:
-        return boto_session(access)
-    except BotoCoreError as error:
-        raise PermanentStoreError(f"AWS configuration: {error}") from error
+    return boto_session(access)

@@ -71,9 +71,9 @@ class Objects:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            said = error.strerror
             if error.errno in _NO_FILE:
-                raise NotAnObject(f"{named} is not a file ({said}); move it away") from error
+                text = f"{named} is not a file ({error.strerror}); move it away"
+                raise NotAnObject(text) from error
             if error.errno == errno.EACCES:
                 raise files.unreadable(named, error) from error
             raise

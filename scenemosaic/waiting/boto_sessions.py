@@ -48,9 +48,12 @@ def boto_session(access: Access = ENVIRONMENT) -> boto3.session.Session:
     """The credentials block's session, or else a new one of the environment's settings.
 
     The default one would not be safe in threads. Raises PermanentStoreError where nothing
-    resolves the credentials that ``access`` names.
+    resolves the credentials that ``access`` names, or AWS's configuration cannot be used.
     """
-    return credentials_of(access, boto3.session.Session) or _of_the_environment(access.region)
+    try:
+        return credentials_of(access, boto3.session.Session) or _of_the_environment(access.region)
+    except BotoCoreError as error:
+        raise PermanentStoreError(f"AWS configuration: {error}") from error
 
 
 def _of_the_environment(region: str | None) -> boto3.session.Session:

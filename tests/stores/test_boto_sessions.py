@@ -100,6 +100,12 @@ def test_an_endpoint_without_a_scheme_is_named_and_not_repeated(
     assert "S3CRET" not in str(refused.value)
 
 
+def test_a_profile_that_is_not_there_is_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "none-such")
+    with pytest.raises(PermanentStoreError, match=r"AWS configuration.*none-such"):
+        boto_session()
+
+
 def test_a_named_block_gives_its_own_session() -> None:
     own = boto3.session.Session(region_name="eu-west-3")
     register("test-of-sessions", lambda name: own)
