@@ -2,7 +2,6 @@
 
 import hashlib
 import logging
-import zlib
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
@@ -13,6 +12,7 @@ from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
 from scenemosaic.committing.commit import Committed, retrying
+from scenemosaic.crc32 import crc32
 from scenemosaic.errors import Diverged, ForeignObject
 from scenemosaic.grids.grid import Window
 from scenemosaic.recipes.recipe import Recipe
@@ -69,9 +69,9 @@ def read_tile(data: bytes, window: Window, recipe: Recipe, uri: str) -> EncodedT
     if ends[-1] <= 0:
         raise ForeignObject(f"{uri} is not laid out as a tile of this job")
     bounds = [(start, end) for end, start in pairwise(ends.tolist())]
-    crc = tuple(zlib.crc32(data[start:end]) for start, end in bounds)
+    crc = tuple(crc32(data[start:end]) for start, end in bounds)
     row_crcs = tuple(
-        zlib.crc32(data[row_start:row_end])
+        crc32(data[row_start:row_end])
         for (start, _), level, shape in zip(bounds, sizes, shapes, strict=True)
         for row_start, row_end in pairwise(_row_bounds(start, level, shape))
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from isal import isal_zlib
 
+from scenemosaic.crc32 import crc32
 from scenemosaic.grids.grid import Window, ceil_div
 from scenemosaic.levels import Kernel, pyramid
 from scenemosaic.recipes.recipe import FIRST_ENCODING, Recipe
@@ -44,7 +44,7 @@ class EncodedTile:
     @property
     def blocks(self) -> bytes:
         """The ``blocks`` of its manifest row."""
-        header_crc = isal_zlib.crc32(self.data[: self.header_bytes])
+        header_crc = crc32(self.data[: self.header_bytes])
         packed = pack(Packed(self.sizes, header_crc, np.array(self.row_crcs, np.uint32)))
         if len(packed) <= _ROOM_BYTES:
             return packed

@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Final
 
 import numpy as np
-from isal import isal_zlib
 
+from scenemosaic.crc32 import crc32
 from scenemosaic.errors import IncompleteError
 from scenemosaic.mosaic.pieces import Mask, Pixels
 from scenemosaic.mosaic.top import Box, Made, StoredRun
@@ -91,7 +91,7 @@ def box_bytes(exact: Sequence[Run], runs: Sequence[Run], digests: Sequence[str])
             pack(Packed(tuple(run.sizes for run in every), None, row_crcs)),
         ]
     )
-    head = _HEAD.pack(_MAGIC, isal_zlib.crc32(body), len(body))
+    head = _HEAD.pack(_MAGIC, crc32(body), len(body))
     front = b"".join([head, body, *(piece for run in exact for piece in run.pieces)])
     return BoxBytes(b"".join([front, *(p for run in runs for p in run.pieces)]), len(front))
 
@@ -160,14 +160,14 @@ def _body(front: bytes) -> bytes:
         raise BadTiff("its header is too short")
     magic, crc, length = _HEAD.unpack_from(front)
     body = front[_HEAD.size : _HEAD.size + length]
-    if magic != _MAGIC or len(body) != length or isal_zlib.crc32(body) != crc:
+    if magic != _MAGIC or len(body) != length or crc32(body) != crc:
         raise BadTiff("it has no header of a top box, or a damaged one")
     return body
 
 
 def _pixels(part: _Part, front: bytes, recipe: Recipe) -> tuple[Pixels, Mask | None]:
     data = front[part.offset : part.offset + part.size_bytes]
-    if isal_zlib.crc32(data) != part.crc:
+    if crc32(data) != part.crc:
         raise BadTiff(f"its exact pixels of level {part.level} are damaged")
     shape = part.shape
     pixels: Pixels = np.empty((recipe.bands, shape.height, shape.width), recipe.dtype)

@@ -9,8 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from isal import isal_zlib
-
+from scenemosaic.crc32 import crc32
 from scenemosaic.errors import IncompleteError
 from scenemosaic.machine.software import DEFLATE, LOSSY_CODEC
 from scenemosaic.mosaic.stitch import StoredTile
@@ -58,7 +57,7 @@ def _proven_header(tile: StoredTile, read: Read) -> bytes:
 
 def _is_right(header: bytes, tile: StoredTile, read: Read) -> bool:
     if tile.header_crc is not None:
-        return isal_zlib.crc32(header) == tile.header_crc
+        return crc32(header) == tile.header_crc
     # Earlier rows have no CRC of it: the tile is read whole, once.
     digest = hashlib.sha256(header)
     for offset in range(tile.header_bytes, tile.row.bytes, _PIECE_BYTES):

@@ -9,10 +9,10 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 import rasterio
-from isal import isal_zlib
 from rasterio.io import MemoryFile
 from rasterio.session import DummySession
 
+from scenemosaic.crc32 import crc32
 from scenemosaic.grids.grid import ceil_div
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import CopyRun, FileSlice, Segment
@@ -109,7 +109,7 @@ def checked_bytes(piece: Piece, fetch: Fetch) -> bytes:
     if piece.source is None:
         return b""
     data = fetch(piece.source)
-    if isal_zlib.crc32(data) != piece.crc or len(data) != piece.source.size_bytes:
+    if crc32(data) != piece.crc or len(data) != piece.source.size_bytes:
         raise BadTiff(f"{_name(piece.source)} holds other bytes than its manifest row says")
     return data
 

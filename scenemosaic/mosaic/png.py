@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from isal import isal_zlib
 
+from scenemosaic.crc32 import crc32
+
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _LEVEL = 1
 _BITS, _SUB = 8, 1
@@ -29,5 +31,5 @@ def png(image: npt.NDArray[np.uint8]) -> bytes:
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
-    crc = isal_zlib.crc32(data, isal_zlib.crc32(kind))
+    crc = crc32(data, crc32(kind))
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc)

@@ -9,10 +9,9 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from isal import isal_zlib
-
 from scenemosaic import keys
 from scenemosaic.committing.commit import Committed, commit_composed
+from scenemosaic.crc32 import crc32_combine
 from scenemosaic.errors import ForeignObject
 from scenemosaic.session import JobSpec, Run, Session
 from scenemosaic.stores.port import CopyRun, IfAbsent, Segment, Stages, Store
@@ -66,5 +65,5 @@ def _crc(runs: Sequence[CopyRun]) -> int | None:
         return None
     crc = 0
     for run in runs:
-        crc = isal_zlib.crc32_combine(crc, run.crc or 0, run.size_bytes)
+        crc = crc32_combine(crc, run.crc or 0, run.size_bytes)
     return crc

@@ -5,10 +5,9 @@ import logging
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from isal import isal_zlib
-
 from scenemosaic import keys
 from scenemosaic.committing.commit import Committed, commit_composed
+from scenemosaic.crc32 import crc32_combine
 from scenemosaic.errors import IncompleteError
 from scenemosaic.grids.grid import Window
 from scenemosaic.job_rows import row_of
@@ -113,7 +112,7 @@ def _crc(tile: StoredTile) -> int | None:
 
 
 def _joined(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
-    crc = isal_zlib.crc32_combine(first[0], second[0], second[1])
+    crc = crc32_combine(first[0], second[0], second[1])
     return int(crc), first[1] + second[1]
 
 

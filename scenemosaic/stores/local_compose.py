@@ -6,63 +6,20 @@ writes; two that merely wait for the kernel would spin.
 """
 
 import os
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Final, Protocol
 
-from isal import isal_zlib
-
+from scenemosaic.crc32 import crc32
 from scenemosaic.errors import IncompleteError
 from scenemosaic.machine.parallel import beside
 from scenemosaic.stores import local_files as files
+from scenemosaic.stores.local_sources import Opener, Source, Sources
 from scenemosaic.stores.pieces import RunCheck, Seen, in_chunks, whole
-from scenemosaic.stores.port import CopyRun, FileSlice, Literal, ObjectInfo, Segment
+from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 
-
-class Source(Protocol):
-    """An object held open, which its name need not point to any more."""
-
-    @property
-    def descriptor(self) -> int: ...
-
-    @property
-    def status(self) -> os.stat_result: ...
-
-    @property
-    def info(self) -> ObjectInfo: ...
-
-
-Opener = Callable[[str], AbstractContextManager[Source | None]]
 Chunk = tuple[Segment, ...]
-
-# Block rows of the tiles beside each other come in turn; far below any limit of open files.
-_HELD: Final = 128
-
-
-class _Sources:
-    """Objects opened by key, the last few of them held open; for one thread."""
-
-    def __init__(self, opened: Opener) -> None:
-        self._opened = opened
-        self._held: OrderedDict[str, tuple[Source | None, ExitStack]] = OrderedDict()
-
-    def get(self, key: str) -> Source | None:
-        """The object at ``key``, open until some others were asked for."""
-        if key not in self._held:
-            if len(self._held) == _HELD:
-                self._held.popitem(last=False)[1][1].close()
-            stack = ExitStack()
-            self._held[key] = stack.enter_context(self._opened(key)), stack
-        self._held.move_to_end(key)
-        return self._held[key][0]
-
-    def close(self) -> None:
-        """Close them all."""
-        for _, stack in self._held.values():
-            stack.close()
 
 
 class _Chunks:
@@ -101,21 +58,20 @@ class _Chunks:
 class _Writing:
     target: int
     chunks: _Chunks
-    opened: Opener
+    sources: Sources
     turn: Lock = field(default_factory=Lock)
 
     def copy(self) -> None:
         """Copy chunks until none is left. A fault of this thread stops the others, too."""
         buffer = memoryview(bytearray(files.BUFFER_BYTES))
         try:
-            with closing(_Sources(self.opened)) as sources:
-                while (taken := self.chunks.take()) is not None:
-                    self._one(*taken, buffer, sources)
+            while (taken := self.chunks.take()) is not None:
+                self._one(*taken, buffer)
         finally:
             self.chunks.stop()
 
-    def _one(self, number: int, chunk: Chunk, buffer: memoryview, sources: _Sources) -> None:
-        seen = list(_read(chunk, buffer, sources))
+    def _one(self, number: int, chunk: Chunk, buffer: memoryview) -> None:
+        seen = list(_read(chunk, buffer, self.sources))
         filled = sum(piece.size_bytes for piece in seen)
         with self.turn:
             files.write_at(self.target, buffer[:filled], number * files.BUFFER_BYTES)
@@ -131,16 +87,17 @@ def write_segments(segments: Sequence[Segment], target: int, opened: Opener) -> 
     """
     size_bytes = sum(segment.size_bytes for segment in segments)
     files.reserve(target, size_bytes)
-    writing = _Writing(target, _Chunks(segments), opened)
-    if size_bytes <= files.BUFFER_BYTES:
-        writing.copy()
-        return size_bytes
-    with beside(writing.copy):
-        writing.copy()
+    with closing(Sources(opened)) as sources:
+        writing = _Writing(target, _Chunks(segments), sources)
+        if size_bytes <= files.BUFFER_BYTES:
+            writing.copy()
+        else:
+            with beside(writing.copy):
+                writing.copy()
     return size_bytes
 
 
-def _read(chunk: Chunk, buffer: memoryview, sources: _Sources) -> Iterator[Seen]:
+def _read(chunk: Chunk, buffer: memoryview, sources: Sources) -> Iterator[Seen]:
     """Read the segments one behind the other into ``buffer``."""
     filled = 0
     for segment in chunk:
@@ -149,7 +106,7 @@ def _read(chunk: Chunk, buffer: memoryview, sources: _Sources) -> Iterator[Seen]
         yield _fill(segment, room, sources)
 
 
-def _fill(segment: Segment, room: memoryview, sources: _Sources) -> Seen:
+def _fill(segment: Segment, room: memoryview, sources: Sources) -> Seen:
     match segment:
         case Literal():
             room[:] = segment.data
@@ -159,7 +116,7 @@ def _fill(segment: Segment, room: memoryview, sources: _Sources) -> Seen:
             with files.naming(f"copying {segment.key}"):
                 _read_run(segment, room, sources)
             if segment.crc is not None:
-                return Seen(len(room), isal_zlib.crc32(room))
+                return Seen(len(room), crc32(room))
     return Seen(len(room))
 
 
@@ -171,14 +128,18 @@ def _read_file(piece: FileSlice, room: memoryview) -> None:
         os.close(descriptor)
 
 
-def _read_run(run: CopyRun, room: memoryview, sources: _Sources) -> None:
-    source = sources.get(run.key)
-    if source is None:
-        raise IncompleteError(f"{run.key} is absent, and a composed object needs it")
-    if source.info.etag != run.etag:
-        raise IncompleteError(
-            f"{run.key} has the ETag {source.info.etag}, not {run.etag}: it was replaced"
-        )
+def _read_run(run: CopyRun, room: memoryview, sources: Sources) -> None:
+    with sources.using(run.key) as source:
+        if source is None:
+            raise IncompleteError(f"{run.key} is absent, and a composed object needs it")
+        if source.info.etag != run.etag:
+            raise IncompleteError(
+                f"{run.key} has the ETag {source.info.etag}, not {run.etag}: it was replaced"
+            )
+        _read_source(run, room, source)
+
+
+def _read_source(run: CopyRun, room: memoryview, source: Source) -> None:
     whole(run.key, files.read_into(source.descriptor, room, run.offset), len(room))
     after = os.fstat(source.descriptor)
     if (after.st_size, after.st_mtime_ns) != (source.status.st_size, source.status.st_mtime_ns):

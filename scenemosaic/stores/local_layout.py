@@ -23,6 +23,7 @@ class Layout:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._below = os.path.join(root, "")
         self.scratch_folder = root / HIDDEN / "tmp"
         self.proof_folder = root / HIDDEN / "preflight"
 
@@ -36,22 +37,22 @@ class Layout:
             raise InputError(f"{key!r} is kept for the store itself")
         self._check_inside(HIDDEN, PermanentStoreError)
         self._check_inside(key, NotAnObject)
-        return self.root / key
+        return Path(self.named(key))
 
     def _check_inside(self, name: str, error: type[SceneMosaicError]) -> None:
-        root, inner = str(self.root), os.path.join(self.root, name)
         # The root has no links in it (scenemosaic.roots): what lies below is looked at.
-        if not any(map(os.path.islink, _steps(root, name))):
+        if not any(map(os.path.islink, _steps(self._below, name))):
             return
+        inner = self._below + name
         real = os.path.realpath(inner)
-        if real != root and not real.startswith(os.path.join(root, "")):
+        if real != str(self.root) and not real.startswith(self._below):
             raise error(
-                f"{inner} leaves the root {root} through a symbolic link; "
+                f"{inner} leaves the root {self.root} through a symbolic link; "
                 "name the link's target as the root, or remove the link"
             )
 
     def meta_path(self, key: str) -> Path:
-        return self.root / HIDDEN / "meta" / f"{key}.json"
+        return Path(f"{self._below}{HIDDEN}/meta/{key}.json")
 
     def lock_path(self, key: str) -> Path:
         """One of 4096 lock files: keys may share one, which only makes them wait."""
@@ -64,7 +65,7 @@ class Layout:
 
     def named(self, key: str) -> str:
         """The object's path, for messages."""
-        return str(self.root / key)
+        return self._below + key if key else str(self.root)
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Keys that begin with ``prefix``, in byte order. Symbolic links are not followed.
@@ -103,12 +104,14 @@ class Layout:
             return folders + [entry.name for entry in found if entry.is_file(follow_symlinks=False)]
 
 
-def _steps(root: str, name: str) -> Iterator[str]:
-    """The paths from the first folder below ``root`` to what ``name`` names."""
-    path = root
-    for part in name.split("/"):
-        path = os.path.join(path, part)
-        yield path
+def _steps(below: str, name: str) -> Iterator[str]:
+    """The paths from the first folder ``below`` a root to what ``name`` names."""
+    path = below + name
+    end = path.find("/", len(below))
+    while end >= 0:
+        yield path[:end]
+        end = path.find("/", end + 1)
+    yield path
 
 
 def is_reserved(key: str) -> bool:

@@ -40,7 +40,7 @@ class Objects:
     def opened(self, key: str) -> Iterator[Opened | None]:
         """The object held open and told apart from others, or None where there is none."""
         path = self.layout.path(key)
-        with files.naming(f"reading {self.layout.named(key)}"):
+        with files.naming(f"reading {path}"):
             found = self._identify(key, path)
             try:
                 yield found

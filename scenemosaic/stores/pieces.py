@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isal import isal_zlib
-
+from scenemosaic.crc32 import crc32, crc32_combine
 from scenemosaic.errors import IncompleteError
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 from scenemosaic.stores.s3_parts import cut
@@ -44,7 +43,7 @@ def gather(pieces: Sequence[Segment], read_run: Callable[[CopyRun], bytes]) -> G
 
 def _seen(piece: Segment, data: bytes | memoryview) -> Seen:
     wanted = isinstance(piece, CopyRun) and piece.crc is not None
-    return Seen(len(data), isal_zlib.crc32(data) if wanted else None)
+    return Seen(len(data), crc32(data) if wanted else None)
 
 
 def _piece(piece: Segment, read_run: Callable[[CopyRun], bytes]) -> bytes | memoryview:
@@ -99,7 +98,7 @@ def _joined(first: Seen, second: Seen) -> Seen:
     size_bytes = first.size_bytes + second.size_bytes
     if first.crc is None or second.crc is None:
         return Seen(size_bytes)
-    return Seen(size_bytes, isal_zlib.crc32_combine(first.crc, second.crc, second.size_bytes))
+    return Seen(size_bytes, crc32_combine(first.crc, second.crc, second.size_bytes))
 
 
 def _check(segment: Segment, crc: int | None) -> None:

@@ -20,10 +20,10 @@ from botocore.exceptions import (
     ResponseStreamingError,
 )
 from botocore.parsers import ResponseParserError
-from isal import isal_zlib
 from urllib3.exceptions import HTTPError
 
 from scenemosaic.access import ENVIRONMENT, UNREACHED, Access
+from scenemosaic.crc32 import crc32
 from scenemosaic.errors import PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.stores.port import Condition, IfAbsent
 from scenemosaic.stores.s3_answers import (
@@ -159,7 +159,7 @@ class Requests:
         config: Any = self._client.meta.config  # whose type hints do not know it
         if config.request_checksum_calculation != "when_supported":
             return {}
-        crc = isal_zlib.crc32(data).to_bytes(4, "big")
+        crc = crc32(data).to_bytes(4, "big")
         return {"ChecksumCRC32": base64.b64encode(crc).decode()}
 
     def copy_source(self, full_key: str) -> dict[str, str]:

@@ -21,8 +21,8 @@ from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
-from isal import isal_zlib
 
+from scenemosaic.crc32 import crc32, crc32_combine
 from scenemosaic.tiff.ifd import BadTiff
 
 Sizes = npt.NDArray[np.uint32]
@@ -65,8 +65,8 @@ def join(blocks: Sequence[bytes | None], frame_bytes: int, across: int | None = 
     step = across or max(len(blocks), 1)
     for start in range(0, len(blocks), step):
         row = _framed(blocks[start : start + step], frame_bytes)
-        row_crcs.append(functools.reduce(_crc_on, row, 0))
-        crc = isal_zlib.crc32_combine(crc, row_crcs[-1], sum(map(len, row)))
+        row_crcs.append(functools.reduce(lambda crc, piece: crc32(piece, crc), row, 0))
+        crc = crc32_combine(crc, row_crcs[-1], sum(map(len, row)))
         pieces += row
     sizes = np.array([0 if block is None else len(block) for block in blocks], np.uint32)
     return Run(tuple(pieces), sizes, crc, tuple(row_crcs))
@@ -78,10 +78,6 @@ def _framed(blocks: Sequence[bytes | None], frame_bytes: int) -> list[bytes]:
         return stored
     framed = [(struct.pack("<I", len(block)), block, block[-4:]) for block in stored]
     return [piece for pieces in framed for piece in pieces]
-
-
-def _crc_on(crc: int, piece: bytes) -> int:
-    return int(isal_zlib.crc32(piece, crc))
 
 
 def run_bytes(sizes: Sizes, frame_bytes: int) -> int:

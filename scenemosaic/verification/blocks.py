@@ -1,11 +1,11 @@
 """Blocks as they pass: the CRC-32 of a run, and which of its blocks do not decode."""
 
 import struct
-import zlib
 
 import numpy as np
 import numpy.typing as npt
 
+from scenemosaic.crc32 import crc32
 from scenemosaic.tiff.block_check import Decoder, Undecodable
 from scenemosaic.tiff.layout import LevelShape
 from scenemosaic.tiff.runs import Sizes, run_bytes
@@ -35,7 +35,7 @@ def pass_run(
         if not size:
             continue
         framed = stream.take(size + shape.frame_bytes)
-        crc = zlib.crc32(framed, crc)
+        crc = crc32(framed, crc)
         try:
             block = _unframed(framed) if shape.frame_bytes else framed
             (decoder.mask if index >= shape.image_blocks else decoder.image)(block)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from isal import isal_zlib
 
+from scenemosaic.crc32 import crc32_combine
 from scenemosaic.grids.grid import Window
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.recipes.seed import tile_recipes
@@ -89,7 +89,7 @@ def _crc_of(row_crcs: Sequence[int], level: BlockArrays) -> int:
     crc, shape = 0, level.shape
     lengths = row_bytes(level.sizes, shape.across, shape.frame_bytes).tolist()
     for row_crc, length in zip(row_crcs, lengths, strict=True):
-        crc = isal_zlib.crc32_combine(crc, row_crc, length)
+        crc = crc32_combine(crc, row_crc, length)
     return crc
 
 

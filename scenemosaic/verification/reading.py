@@ -1,11 +1,11 @@
 """The bytes of one version of an object: in chunks, hashed as they pass."""
 
-import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from scenemosaic.committing.commit import retrying
+from scenemosaic.crc32 import crc32
 from scenemosaic.errors import IncompleteError, NotAnObject
 from scenemosaic.session import Session
 from scenemosaic.stores.port import ObjectInfo
@@ -117,5 +117,5 @@ class Stream:
         """The CRC-32 of the next bytes."""
         crc = 0
         for piece in self.pieces(size_bytes):
-            crc = zlib.crc32(piece, crc)
+            crc = crc32(piece, crc)
         return crc

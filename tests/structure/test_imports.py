@@ -57,7 +57,7 @@ PURE = {
     for name in (
         "bandmath.apply", "bandmath.cast", "bandmath.computed", "bandmath.evaluate",
         "bandmath.parser", "bandmath.program", "bandmath.tree",
-        "canonical", "dtypes", "errors", "gaps", "grids.grid", "image_metadata", "keys",
+        "canonical", "crc32", "dtypes", "errors", "gaps", "grids.grid", "image_metadata", "keys",
         "ledger.days", "ledger.rules",
         "ledger.state", "ledger.survey", "ledger.text", "manifests.port", "moments",
         "plans.item_facts", "plans.pin", "recipes.recipe_rules", "recipes.window_choice",
@@ -65,8 +65,9 @@ PURE = {
     )
 }  # fmt: skip
 _PACKAGES = ("bandmath", "grids", "ledger", "plans", "recipes", "stores", "tiff")
-# isal counts bytes (CRC-32) and nothing else here.
+# isal and imagecodecs compute a CRC-32 and nothing else here.
 PURE_MAY_IMPORT = {
+    "imagecodecs",
     "isal",
     "numpy",
     "scenemosaic",
