@@ -7,15 +7,13 @@ writes; two that merely wait for the kernel would spin.
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Lock
 
 from scenemosaic.crc32 import crc32
-from scenemosaic.errors import IncompleteError
 from scenemosaic.machine.parallel import beside
 from scenemosaic.stores import local_files as files
-from scenemosaic.stores.local_sources import Opener, Source, Sources
+from scenemosaic.stores.local_sources import Opener, Sources, sources
 from scenemosaic.stores.pieces import RunCheck, Seen, in_chunks, whole
 from scenemosaic.stores.port import CopyRun, FileSlice, Literal, Segment
 
@@ -87,8 +85,8 @@ def write_segments(segments: Sequence[Segment], target: int, opened: Opener) -> 
     """
     size_bytes = sum(segment.size_bytes for segment in segments)
     files.reserve(target, size_bytes)
-    with closing(Sources(opened)) as sources:
-        writing = _Writing(target, _Chunks(segments), sources)
+    with sources(opened) as held_open:
+        writing = _Writing(target, _Chunks(segments), held_open)
         if size_bytes <= files.BUFFER_BYTES:
             writing.copy()
         else:
@@ -97,24 +95,23 @@ def write_segments(segments: Sequence[Segment], target: int, opened: Opener) -> 
     return size_bytes
 
 
-def _read(chunk: Chunk, buffer: memoryview, sources: Sources) -> Iterator[Seen]:
+def _read(chunk: Chunk, buffer: memoryview, held_open: Sources) -> Iterator[Seen]:
     """Read the segments one behind the other into ``buffer``."""
     filled = 0
     for segment in chunk:
         room = buffer[filled : filled + segment.size_bytes]
         filled += segment.size_bytes
-        yield _fill(segment, room, sources)
+        yield _fill(segment, room, held_open)
 
 
-def _fill(segment: Segment, room: memoryview, sources: Sources) -> Seen:
+def _fill(segment: Segment, room: memoryview, held_open: Sources) -> Seen:
     match segment:
         case Literal():
             room[:] = segment.data
         case FileSlice():
             _read_file(segment, room)
         case CopyRun():
-            with files.naming(f"copying {segment.key}"):
-                _read_run(segment, room, sources)
+            held_open.read(segment, room)
             if segment.crc is not None:
                 return Seen(len(room), crc32(room))
     return Seen(len(room))
@@ -126,21 +123,3 @@ def _read_file(piece: FileSlice, room: memoryview) -> None:
         whole(piece.path, files.read_into(descriptor, room, piece.offset), len(room))
     finally:
         os.close(descriptor)
-
-
-def _read_run(run: CopyRun, room: memoryview, sources: Sources) -> None:
-    with sources.using(run.key) as source:
-        if source is None:
-            raise IncompleteError(f"{run.key} is absent, and a composed object needs it")
-        if source.info.etag != run.etag:
-            raise IncompleteError(
-                f"{run.key} has the ETag {source.info.etag}, not {run.etag}: it was replaced"
-            )
-        _read_source(run, room, source)
-
-
-def _read_source(run: CopyRun, room: memoryview, source: Source) -> None:
-    whole(run.key, files.read_into(source.descriptor, room, run.offset), len(room))
-    after = os.fstat(source.descriptor)
-    if (after.st_size, after.st_mtime_ns) != (source.status.st_size, source.status.st_mtime_ns):
-        raise IncompleteError(f"{run.key} changed while it was copied")

@@ -108,10 +108,9 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 def write_at(descriptor: int, data: bytes | memoryview, position: int) -> None:
     """Write every byte of ``data`` at ``position``; the file's own position stays."""
-    view = memoryview(data)
-    while view:
-        done = os.pwrite(descriptor, view[:WRITE_BYTES], position)
-        view, position = view[done:], position + done
+    view, done = memoryview(data), 0
+    while done < len(view):
+        done += os.pwrite(descriptor, view[done : done + WRITE_BYTES], position + done)
 
 
 def reserve(descriptor: int, size_bytes: int) -> None:

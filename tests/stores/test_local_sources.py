@@ -1,69 +1,135 @@
 """What a copy holds open: each object once for all threads, and never too many."""
 
+import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Barrier, Thread
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenemosaic.stores import local_sources
-from scenemosaic.stores.local_sources import Source, Sources
+from scenemosaic.errors import IncompleteError
+from scenemosaic.stores import local_files, local_sources
+from scenemosaic.stores.local_sources import Source, sources
+from scenemosaic.stores.port import CopyRun, ObjectInfo
 
+KEYS = "abcdef"
 HELD = 3
+ETAG = '"1"'
 
 
-class Opened:
-    """Objects of any name, of which it is known which are open, and how often each was."""
+@dataclass(frozen=True)
+class Open:
+    descriptor: int
+    status: os.stat_result
+    info: ObjectInfo
 
-    def __init__(self) -> None:
-        self.now: set[str] = set()
-        self.often: list[str] = []
+
+@dataclass
+class Folder:
+    """Files of two bytes, named a to f: which are open, and how often each was opened."""
+
+    path: Path
+    now: set[str] = field(default_factory=set)
+    often: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for key in KEYS:
+            (self.path / key).write_text(2 * key)
 
     @contextmanager
     def __call__(self, key: str) -> Iterator[Source | None]:
+        descriptor = os.open(self.path / key, os.O_RDONLY)
         self.now.add(key)
         self.often.append(key)
-        yield cast("Source", SimpleNamespace(descriptor=key))
-        self.now.remove(key)
+        try:
+            yield Open(descriptor, os.fstat(descriptor), ObjectInfo(key, 2, ETAG, "", {}, ""))
+        finally:
+            os.close(descriptor)
+            self.now.remove(key)
 
 
-@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.booleans()), max_size=40))
-def test_what_is_in_use_stays_open_and_the_rest_are_few(asked: list[tuple[str, bool]]) -> None:
-    opened = Opened()
-    sources = Sources(opened)
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as used:
-        patch.setattr(local_sources, "_HELD", HELD)
-        in_use: list[str] = []
-        for key, stays in asked:
-            scope = used if stays and len(set(in_use)) < HELD - 1 else ExitStack()
-            with scope if scope is not used else ExitStack():
-                source = scope.enter_context(sources.using(key))
-                assert source is not None
-                assert str(source.descriptor) == key
-                in_use += [key] if scope is used else []
-                assert {key, *in_use} <= opened.now
-            assert len(opened.now) <= HELD
-    sources.close()
-    assert not opened.now
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    monkeypatch.setattr(local_sources, "_HELD", HELD)
+    return Folder(tmp_path)
 
 
-def test_threads_share_what_is_open() -> None:
-    opened, together = Opened(), Barrier(2)
-    sources = Sources(opened)
+def read(found: local_sources.Sources, key: str) -> str:
+    room = bytearray(2)
+    found.read(CopyRun(key, ETAG, 0, 2), memoryview(room))
+    return room.decode()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(KEYS), max_size=40))
+def test_whatever_the_order_all_is_read_and_few_are_open(folder: Folder, asked: list[str]) -> None:
+    with sources(folder) as found:
+        for key in asked:
+            assert read(found, key) == 2 * key
+            assert key in folder.now
+            assert len(folder.now) <= HELD
+    assert not folder.now
+
+
+def test_threads_share_what_is_open(folder: Folder) -> None:
+    together = Barrier(2)
 
     def use() -> None:
         for key in "abc":
             together.wait()
-            with sources.using(key):
-                together.wait()
+            assert read(found, key) == 2 * key
 
-    threads = [Thread(target=use) for _ in range(2)]
-    for thread in threads:
+    with sources(folder) as found:
+        threads = [Thread(target=use) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert folder.often == ["a", "b", "c"]
+
+
+def test_what_another_thread_reads_from_stays_open(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One thread is held up in the middle of "a", while the other asks for all the rest."""
+    begun, go_on = Barrier(2), Barrier(2)
+    plain = local_files.read_into
+
+    def slow(descriptor: int, room: memoryview, offset: int) -> int:
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith("/a"):
+            begun.wait()
+            go_on.wait()
+        return plain(descriptor, room, offset)
+
+    monkeypatch.setattr(local_files, "read_into", slow)
+    said: list[str] = []
+    with sources(folder) as found:
+        thread = Thread(target=lambda: said.append(read(found, "a")))
         thread.start()
-    for thread in threads:
+        begun.wait()
+        for key in "bcdef":
+            read(found, key)
+            assert "a" in folder.now
+        go_on.wait()
         thread.join()
-    assert opened.often == ["a", "b", "c"]
+    assert said == ["aa"]
+
+
+def read_all_the_while_one_changes(folder: Folder, others: str) -> None:
+    with sources(folder) as found:
+        read(found, "a")
+        (folder.path / "a").write_text("longer")
+        for key in others:
+            read(found, key)
+        assert not others, "it was let go, and nobody looked"
+
+
+@pytest.mark.parametrize("others", ["", "bcd"], ids=["at the end", "as it is let go"])
+def test_one_that_changed_meanwhile_is_named(folder: Folder, others: str) -> None:
+    with pytest.raises(IncompleteError, match="a changed while"):
+        read_all_the_while_one_changes(folder, others)
+    assert not folder.now
