@@ -93,7 +93,7 @@ def test_a_redirect_to_no_url_is_for_good_and_not_repeated(site: Site, target: s
     site.more["redirects"] = {"/moved.tif": target, "/moved.tif?sig=SECRET": target}
     site.apply()
     location = f"{site.url}/moved.tif"
-    for ask in (pin_source, lambda one: range_reader(one)(0, 4)):
+    for ask in (pin_source, lambda one: range_reader(one, 4)(0, 4)):
         with pytest.raises(PermanentStoreError, match=r"/moved\.tif: .*redirect") as caught:
             ask(location)
         assert "SECRET" not in str(caught.value)
