@@ -2,12 +2,14 @@
 
 import logging
 
+import httpx
 from prefect.context import FlowRunContext
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
 from prefect.input import RunInput
 from pydantic import Field
 
+from flows.server.api import PrefectUnavailable
 from scenemosaic.errors import NotApproved
 from scenemosaic.publishing.latest import Target
 
@@ -29,6 +31,7 @@ def ask(target: Target, root: str, within_s: int) -> str:
     A deployment's run is suspended: its process ends, and another begins the flow again
     once it is resumed. Any other run is paused, and its process waits. The question is
     keyed by what was inspected, so a mosaic that changed meanwhile is asked for again.
+    PrefectUnavailable where the server of a run that waits goes away.
     """
     pinned = target.pinned
     question = Approval.with_initial_data(
@@ -57,3 +60,8 @@ def _wait(question: type[Approval], within_s: int, key: str) -> Approval:
         )
     except FlowPauseTimeout as error:
         raise NotApproved(f"nobody answered within {within_s} s: {error}") from error
+    except httpx.TransportError as error:
+        raise PrefectUnavailable(
+            f"Prefect's API does not answer any more ({error}), so that nobody can approve, and "
+            "nothing was published: start it (prefect server start), and publish again"
+        ) from error

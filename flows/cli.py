@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from flows.commands import COMMANDS
+from flows.commands.helping import with_help, with_version
 from flows.server.alive import HEARTBEAT, HEARTBEAT_S
-from scenemosaic import __version__
 from scenemosaic.machine import collector
 from scenemosaic.machine.one_thread import one_thread_each
 from scenemosaic.machine.without_boto3 import rasterio_without_boto3
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from flows.terminal.console import Console
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="scenemosaic")
+@click.group(context_settings={"max_content_width": 100})
 def cli() -> None:
     """Turn satellite scenes into mosaic COGs, with every output written at most once."""
 
 
 for _command in COMMANDS:
     cli.add_command(_command)
+with_version(cli)
+with_help(cli)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -23,6 +23,7 @@ from scenemosaic.places import Place, StorePlace
 from scenemosaic.plans.listing import list_jobs
 from scenemosaic.policy.bucket import lifecycle
 from scenemosaic.publishing.finished import Examined, examine
+from scenemosaic.publishing.item import is_as_written
 from scenemosaic.publishing.pointer import read_latest
 from scenemosaic.publishing.published import head
 from scenemosaic.roots import is_there, parse_root
@@ -72,9 +73,9 @@ def status(job_id: str, place: Place, console: Console) -> int:
     """
     spec = job.load_at(job_id, place)
     job_found = examine(spec)
-    found = _files(spec, job_found)
+    found, sound = _files(spec, job_found), _is_sound(spec, job_found)
     pointed, latest = _latest(spec)
-    finished = job_found.finished is not None and all(found.values())
+    finished = job_found.finished is not None and all(found.values()) and sound
     windows = job_found.present + len(job_found.missing)
     value: dict[str, object] = {
         "job_id": job_id,
@@ -98,12 +99,21 @@ def status(job_id: str, place: Place, console: Console) -> int:
             "         (item.json leads there; earlier mosaics stay, and are named no longer)"
         )
     lines.append(f"latest   {latest}")
-    lines.append("finished" if finished else f"not finished: {_next(spec, job_found, found)}")
+    lines.append(
+        "finished" if finished else f"not finished: {_next(spec, job_found, found, sound)}"
+    )
     console.answer(value, "\n".join(lines))
     return 0
 
 
-def _next(spec: JobSpec, job_found: Examined, found: Mapping[str, str | None]) -> str:
+def _is_sound(spec: JobSpec, job_found: Examined) -> bool:
+    item = job_found.item
+    return item is None or is_as_written(open_session(spec), spec, item)
+
+
+def _next(
+    spec: JobSpec, job_found: Examined, found: Mapping[str, str | None], is_sound: bool
+) -> str:
     """What an unfinished job lacks, and the command that makes it."""
     said = partial(command, job_id=spec.plan.job_id, place=spec.place)
     missing, row = len(job_found.missing), job_found.row
@@ -115,6 +125,8 @@ def _next(spec: JobSpec, job_found: Examined, found: Mapping[str, str | None]) -
         other = other_root(open_session(spec), spec) if missing == _windows(spec) else None
         said_root = f"; its rows are of another root, {other}" if other else ""
         old = "its mosaic's row is of another version of it"
+        if not is_sound:
+            old = "item.json was changed since it was written"
         return f"{gone if lost else old}{said_root}; run {said('repair')}"
     if missing:
         return f"run scenemosaic process SOURCE again for {counted(missing, 'window')}"

@@ -11,15 +11,8 @@ from typing import Final
 import numpy as np
 
 from scenemosaic.compositing.boxes import Box
-from scenemosaic.compositing.points import (
-    Floats,
-    Points,
-    moved,
-    project,
-    to_crs,
-    to_pixels,
-    turn_of,
-)
+from scenemosaic.compositing.points import Floats, Points, moved, project, to_crs, to_pixels
+from scenemosaic.grids.crs_text import turn_of
 from scenemosaic.grids.grid import Affine6, Grid
 
 # How far, in pixels, a source may lie off the grid and still be copied.

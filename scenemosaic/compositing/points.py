@@ -32,15 +32,6 @@ def same_crs(one_wkt: str, other_wkt: str) -> bool:
     return one_wkt == other_wkt or bool(crs_of(one_wkt) == crs_of(other_wkt))
 
 
-@lru_cache(maxsize=64)
-def turn_of(wkt: str) -> float | None:
-    """A whole turn in the units of a geographic CRS (360 for degrees); None for other CRSs."""
-    crs = crs_of(wkt)
-    if not crs.is_geographic:
-        return None
-    return float(round(2 * math.pi / float(crs.units_factor[1]), 6))
-
-
 def project(source_wkt: str, target_wkt: str, points: Points) -> Points:
     """``points`` of one CRS in another. Raises InputError where no way leads from one to it."""
     if source_wkt == target_wkt:

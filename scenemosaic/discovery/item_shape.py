@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from pystac import Asset
 from pystac.utils import str_to_datetime
@@ -76,7 +77,56 @@ def _check_asset(key: str, asset: object) -> None:
     if not isinstance(asset, Mapping):
         raise _wrong(_place(key), asset, "an object with an href")
     if not _holds(asset, "href"):
-        raise _wrong(f"{_place(key)}.href", asset.get("href", _MISSING), "a link, as text")
+        raise _wrong(place_of(key), asset.get("href", _MISSING), "a link, as text")
+
+
+def check_link(where: str, href: str) -> None:
+    """Raise InputError where a link leads nowhere, before pystac takes it apart.
+
+    Only what can be no secret is shown of it.
+    """
+    bare = href.partition("?")[0].partition("#")[0]
+    if not bare.strip("\0 \t\r\n") or not _is_utf8(href):
+        raise _wrong(where, bare, "a link to a file")
+    try:
+        urlsplit(href)
+    except ValueError:  # whose text holds the user and password, as the link does
+        raise InputError(
+            f"its {where} is no link, since its host is none: mend the item, or give the source "
+            "itself"
+        ) from None
+
+
+def check_linked(link: object) -> None:
+    """The same of a link with its rel; what is none at all is left to whoever reads it."""
+    if isinstance(link, Mapping) and _holds(link, "href") and _holds(link, "rel"):
+        check_link(f"link (rel {link['rel']:.80})", link["href"])
+
+
+def parted(catalog: dict[str, Any]) -> tuple[dict[str, Any], list[InputError]]:
+    """A catalog for pystac, which takes every link apart, and what is wrong with its others.
+
+    Of those only the links that would lead to scenes are told.
+    """
+    kept, odd = list[Any](), list[InputError]()
+    links = catalog.get("links")
+    for link in links if isinstance(links, list) else ():
+        try:
+            check_linked(link)
+            kept.append(link)
+        except InputError as error:
+            if link["rel"] in ("item", "child"):
+                odd.append(error)
+    return catalog | ({"links": kept} if isinstance(links, list) else {}), odd
+
+
+def place_of(key: str) -> str:
+    """The field of an asset's link, as messages name it."""
+    return f"{_place(key)}.href"
+
+
+def _is_utf8(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _place(key: str) -> str:

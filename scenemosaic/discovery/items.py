@@ -12,7 +12,7 @@ from pystac import Asset, Item, STACError, STACTypeError
 from pystac_client.exceptions import APIError
 
 from scenemosaic.discovery.found import MOST_SOURCE_CHARS, Found
-from scenemosaic.discovery.item_shape import SHOWN, check_kind, said
+from scenemosaic.discovery.item_shape import SHOWN, check_kind, check_link, place_of, said
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.moments import in_utc, rfc3339
 from scenemosaic.plans.item_facts import MULTIHASH, ItemFacts
@@ -99,9 +99,7 @@ def item_name(raw: object, number: int) -> str:
 
 def _found(item: Item, name: str | None, place: str) -> Found:
     asset = _asset(item, name)
-    href = asset.get_absolute_href()
-    if href is None:
-        raise InputError("its link is relative, and no link of its own says to what")
+    href = _href(item, asset)
     if len(href) > MOST_SOURCE_CHARS:
         raise InputError(f"its link has {len(href)} characters, more than {MOST_SOURCE_CHARS}")
     source = canonical_location(href)
@@ -111,6 +109,15 @@ def _found(item: Item, name: str | None, place: str) -> Found:
     seen = common.updated or common.created or span(item)[0]
     when = rfc3339(seen) if seen else ""
     return Found(source, when or item.id, when, _facts(item, asset))
+
+
+def _href(item: Item, asset: Asset) -> str:
+    key = next(key for key, one in item.assets.items() if one is asset)
+    check_link(place_of(key), asset.href)
+    href = asset.get_absolute_href()
+    if href is None:
+        raise InputError("its link is relative, and no link of its own says to what")
+    return href
 
 
 def _facts(item: Item, asset: Asset) -> ItemFacts:

@@ -7,7 +7,7 @@ from urllib.parse import unquote_plus
 from scenemosaic.canonical import decode
 from scenemosaic.discovery.found import Found, is_scene
 from scenemosaic.errors import InputError
-from scenemosaic.sources.locations import canonical_location
+from scenemosaic.sources.locations import canonical_location, printable
 
 _WHAT: Final = "the message"
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -54,8 +54,14 @@ def _found(detail: dict[str, Any], when: object, key_of: Any) -> Found:
     key = entry.get("key")
     if not isinstance(bucket, str) or not _BUCKET.fullmatch(bucket):
         raise InputError(f"{_WHAT} names no bucket")
-    if not isinstance(key, str) or not (name := key_of(key)).isprintable():
+    if not isinstance(key, str):
         raise InputError(f"{_WHAT} names no key of an object in {bucket}")
+    name = key_of(key)
+    if not name.isprintable():
+        raise InputError(
+            f"{_WHAT} names s3://{bucket}/{printable(name):.2000}, a key that nobody can read: "
+            "copy the object to another"
+        )
     version = entry.get("versionId") or entry.get("version-id") or entry.get("eTag") or ""
     source = canonical_location(f"s3://{bucket}/{name}")
     return Found(source, str(version or entry.get("etag", "")), str(when or ""))

@@ -5,8 +5,9 @@ from functools import partial
 from typing import Any
 
 from scenemosaic.discovery.found import Found, is_scene
+from scenemosaic.errors import InputError
 from scenemosaic.moments import epoch_rfc3339
-from scenemosaic.sources.locations import s3_parts
+from scenemosaic.sources.locations import canonical_location, printable, s3_parts
 from scenemosaic.sources.reading_settings import read_deadlines, requester_pays
 from scenemosaic.sources.s3_errors import S3_ERRORS, s3_error
 from scenemosaic.sources.s3_reading import s3_client
@@ -45,4 +46,8 @@ def _page(location: str, after: str | None) -> dict[str, Any]:
 
 def _found(bucket: str, one: dict[str, Any]) -> Found:
     seen_at = epoch_rfc3339(one["LastModified"].timestamp())
-    return Found(f"s3://{bucket}/{one['Key']}", one["ETag"], seen_at)
+    location = f"s3://{bucket}/{one['Key']}"
+    try:
+        return Found(canonical_location(location), one["ETag"], seen_at)
+    except InputError as error:
+        return Found(printable(location), one["ETag"], seen_at, refused=str(error))

@@ -1,6 +1,5 @@
 """One way to name scenes, whichever it is: a list, a prefix, a STAC search."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
@@ -11,7 +10,7 @@ from scenemosaic.discovery.cursor import Cursor
 from scenemosaic.discovery.found import Found
 from scenemosaic.discovery.prefix import below
 from scenemosaic.errors import InputError, StoreError, without_userinfo
-from scenemosaic.sources.locations import canonical_location, is_stac, public_uri
+from scenemosaic.sources.locations import canonical_location, is_stac, printable, public_uri
 
 _MOST_LISTED: Final = 1_000_000
 _LISTED: Final = " (it was listed as a scene)"
@@ -94,7 +93,7 @@ def _listed(scene: str, selection: Selection) -> Iterator[Found]:
 
 def _shown(scene: str) -> str:
     """What is no source, fit to be told: a password may be in it, or what no record holds."""
-    return without_userinfo(scene if scene.isprintable() else json.dumps(scene)[1:-1])
+    return without_userinfo(printable(scene))
 
 
 def _searched(selection: Selection) -> Iterator[Found]:

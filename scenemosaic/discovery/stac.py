@@ -15,7 +15,7 @@ from pystac_client.exceptions import APIError
 from pystac_client.stac_api_io import StacApiIO
 
 from scenemosaic.discovery.found import Found
-from scenemosaic.discovery.item_shape import check_item
+from scenemosaic.discovery.item_shape import check_item, check_linked, parted
 from scenemosaic.discovery.items import UNUSABLE, Offer, Unreadable, item_name, scene_of, span
 from scenemosaic.errors import InputError, PermanentStoreError, StoreError, TransientStoreError
 from scenemosaic.sources.byte_ranges import read_whole
@@ -32,6 +32,8 @@ from scenemosaic.sources.pins import check_readable
 A = TypeVar("A")
 DEADLINE_S: Final = 60
 MAX_BYTES: Final = 256 << 20
+# Where a catalog of pystac's holds what is wrong with links that it was not shown.
+_ODD: Final = "scenemosaic:odd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,15 @@ class _Reader(StacApiIO):
             raise Unreadable(f"it is no whole JSON ({error})") from error
 
     def stac_object_from_dict(self, d: Any, *args: Any, **kwargs: Any) -> STACObject:
-        """A catalog, or an item that was checked."""
+        """A catalog without the links that lead nowhere, or an item that was checked."""
         if not isinstance(d, dict) or d.get("type") == "Feature":
             check_item(d)
-        return super().stac_object_from_dict(d, *args, **kwargs)
+            return super().stac_object_from_dict(d, *args, **kwargs)
+        kept, odd = parted(d)
+        found = super().stac_object_from_dict(kept, *args, **kwargs)
+        if isinstance(found, Catalog):
+            found.extra_fields[_ODD] = odd
+        return found
 
 
 def _reader() -> _Reader:
@@ -159,6 +166,9 @@ def _listed(raw: Iterable[Any], location: str, root: Catalog | None = None) -> I
 
 def _item(raw: Any, place: str, root: Catalog | None) -> Item:
     check_item(raw)
+    for link in raw.get("links", ()):
+        if link["rel"] == "self":  # what relative links are relative to
+            check_linked(link)
     item = Item.from_dict(raw, root=root)
     if root is None and item.get_self_href() is None:
         item.set_self_href(place)  # links that are relative are so to the document
@@ -202,6 +212,8 @@ def _has_more(page: dict[str, Any]) -> bool:
 
 def _walked(catalog: Catalog, above: tuple[str, ...]) -> Iterator[Offer]:
     """``above`` leads here from the catalog that was given, which it begins with."""
+    for odd in catalog.extra_fields.pop(_ODD, ()):
+        yield Offer(f"a link of {above[-1]}", above[-1], partial(_raise, odd))
     for link in catalog.get_links("item"):
         href = public_uri(str(link.get_absolute_href()))
         yield Offer(f"item at {href}", href, partial(_linked, link, catalog, Item))

@@ -4,6 +4,7 @@ WKT text changes between PROJ releases, codes don't: with a code in the plan,
 two installations give one scene the same job ID.
 """
 
+import math
 import re
 from functools import lru_cache
 from typing import Final
@@ -40,6 +41,15 @@ def normal_wkt(crs: CRS) -> str:
     if code is not None and CRS.from_string(code) == crs:
         return wkt_of(code)
     return str(crs.to_wkt())
+
+
+@lru_cache(maxsize=64)
+def turn_of(wkt: str) -> float | None:
+    """A whole turn in the units of a geographic CRS (360 for degrees); None for other CRSs."""
+    crs = CRS.from_wkt(wkt)
+    if not crs.is_geographic:
+        return None
+    return float(round(2 * math.pi / float(crs.units_factor[1]), 6))
 
 
 def _code(crs: CRS) -> str | None:

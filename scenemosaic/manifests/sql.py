@@ -19,7 +19,7 @@ from scenemosaic.errors import (
     TransientStoreError,
 )
 from scenemosaic.keys import check_probe_partition
-from scenemosaic.manifests import sql_engine, sql_schema
+from scenemosaic.manifests import sql_engine, sql_schema, sqlite_file
 from scenemosaic.manifests.packing import fitted, pack, unpack
 from scenemosaic.manifests.port import Existing, Inserted, Outline, Row, Stale, Updated
 from scenemosaic.manifests.sql_errors import classify
@@ -46,7 +46,7 @@ class SqlManifest:
     def __init__(
         self,
         url: str,
-        busy_s: float = sql_schema.BUSY_S,
+        busy_s: float = sqlite_file.BUSY_S,
         deadlines: "Deadlines | None" = None,
         password: str | None = None,
     ) -> None:
@@ -54,7 +54,7 @@ class SqlManifest:
         if password is not None:
             parsed = parsed.set(password=password)
         self.url = sql_engine.without_secrets(parsed)
-        self._file = sql_schema.database_file(parsed)
+        self._file = sqlite_file.database_file(parsed)
         self._make_engine = sql_engine.maker(parsed, busy_s, deadlines)
         self._engine = self._make_engine()
         self._inherited: list[sa.Engine] = []
@@ -225,7 +225,7 @@ class SqlManifest:
             options["isolation_level"] = "READ COMMITTED"
         with self._mapped(operation), self._here().connect() as connection:
             connection = connection.execution_options(**options)
-            with connection.begin():
+            with sqlite_file.unchanged(connection), connection.begin():
                 yield connection
 
     @contextlib.contextmanager

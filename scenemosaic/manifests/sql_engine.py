@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
 from scenemosaic.errors import InputError
-from scenemosaic.manifests import sql_schema
+from scenemosaic.manifests import sqlite_file
 
 if TYPE_CHECKING:
     from scenemosaic.manifests.sql_postgres import Deadlines
@@ -36,7 +36,7 @@ def parse(url: str) -> sa.URL:
 def maker(url: sa.URL, busy_s: float, deadlines: "Deadlines | None") -> Callable[[], sa.Engine]:
     """What makes an engine of ``url``, once for each process. InputError where it cannot be."""
     if url.get_backend_name() == "sqlite":
-        return lambda: sql_schema.make_engine(url, busy_s)
+        return lambda: sqlite_file.make_engine(url, busy_s)
     try:
         from scenemosaic.manifests import sql_postgres
     except ImportError as error:

@@ -13,9 +13,12 @@ from scenemosaic.errors import (
 )
 from scenemosaic.manifests.sql_postgres_errors import classify_postgres
 
-_SQLITE_TRANSIENT = ("BUSY", "LOCKED", "PROTOCOL", "IOERR", "SCHEMA", "INTERRUPT")
+_SQLITE_TRANSIENT = ("BUSY", "LOCKED", "PROTOCOL", "IOERR", "SCHEMA", "INTERRUPT",
+                     # To who may only read: a writer is about to open or to close its log.
+                     "READONLY_CANTINIT", "READONLY_CANTLOCK", "READONLY_RECOVERY")  # fmt: skip
 _SQLITE_ADVICE = {
-    "CANTOPEN": "check that the folder exists and may be read and written",
+    "CANTOPEN": "check that the folder exists and may be read and written; to read alone a log "
+    "beside the file (-wal) is in the way, which any command of a user who may write brings in",
     "READONLY": "the file or its folder may not be written",
     "PERM": "the file may not be read or written",
     "FULL": "free some disk space",

@@ -1,15 +1,10 @@
-"""The tables of the SQL manifest, and how an engine for them is opened."""
+"""The tables of the SQL manifest."""
 
-import os
-import sqlite3
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.pool import QueuePool
 
 SCHEMA_VERSION = 1
-BUSY_S = 30.0
 # Any number will do, as long as every maker of this schema takes the same.
 _SCHEMA_LOCK = 0x5CE4E305A1C
 
@@ -40,62 +35,6 @@ rows = sa.Table(
     sa.Column("software", sa.Text, nullable=False),
     sa.Column("waiver", sa.Text),
 )
-
-
-def database_file(url: sa.URL) -> Path | None:
-    """The SQLite file of a URL, absolute; None for a database in memory or on a server."""
-    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
-        return None
-    return Path(str(url.database)).absolute()
-
-
-def make_engine(url: sa.URL, busy_s: float) -> sa.Engine:
-    """An SQLite engine that opens nothing yet, and never creates a file."""
-    file = database_file(url)
-    # One shared connection is the whole of a database in memory; a file's pool never waits.
-    pool_size, max_overflow = (1, 0) if file is None else (4, -1)
-    engine = sa.create_engine(
-        "sqlite://",
-        creator=lambda: _connect(file, busy_s),
-        poolclass=QueuePool,
-        hide_parameters=True,
-        pool_size=pool_size,
-        max_overflow=max_overflow,
-    )
-    sa.event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _connect(file: Path | None, busy_s: float) -> sqlite3.Connection:
-    return sqlite3.connect(
-        _name(file), uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False
-    )
-
-
-def _name(file: Path | None) -> str:
-    if file is None:
-        return "file::memory:"
-    # mode=rw: a file that is not there is an error, never an empty database.
-    return f"{file.as_uri()}?{'mode=ro&immutable=1' if _is_frozen(file) else 'mode=rw'}"
-
-
-def _is_frozen(file: Path) -> bool:
-    """Whether nobody can change the file here: SQLite reads it then without files beside it.
-
-    Not where a log of writes lies there: rows in it would be missed.
-    """
-    log = file.with_name(f"{file.name}-wal")
-    try:
-        mounted = os.statvfs(file.parent).f_flag
-        return bool(mounted & os.ST_RDONLY) and not (log.exists() and log.stat().st_size)
-    except OSError:
-        return False
-
-
-def _begin(connection: sa.Connection) -> None:
-    # A deferred transaction that turns into a write can fail at once with SQLITE_BUSY.
-    mode = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
-    connection.exec_driver_sql(f"BEGIN {mode}")
 
 
 def insert_if_absent(dialect: str, values: dict[str, Any]) -> sa.Executable:

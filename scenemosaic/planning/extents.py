@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from scenemosaic.compositing.placing import extent, is_torn
-from scenemosaic.compositing.points import turn_of
 from scenemosaic.errors import InputError
+from scenemosaic.grids.crs_text import turn_of
 from scenemosaic.grids.grid import Grid
 from scenemosaic.planning.images import Named
 from scenemosaic.planning.lattice import Lattice, shown_crs

@@ -79,7 +79,7 @@ def _header(dataset: DatasetReader, images: list[TiffImage]) -> Header:
 
 def _images(location: str, size_bytes: int) -> list[TiffImage]:
     """The structure of a TIFF; nothing for other formats. Refuses what is cut off."""
-    read_at = range_reader(location)
+    read_at = range_reader(location, size_bytes)
     magic = read_at(0, 12)
     try:
         if magic[:4] in _TIFF:

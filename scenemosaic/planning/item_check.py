@@ -42,7 +42,7 @@ def check_facts(facts: ItemFacts, pin: Pin, location: str) -> list[str]:
 def _hashed(pin: Pin, location: str) -> str | None:
     if pin.size_bytes > MAX_HASHED_BYTES:
         return None
-    digest, read_at = hashlib.sha256(), range_reader(location)
+    digest, read_at = hashlib.sha256(), range_reader(location, pin.size_bytes)
     for offset in range(0, pin.size_bytes, _PIECE_BYTES):
         digest.update(read_at(offset, min(_PIECE_BYTES, pin.size_bytes - offset)))
     return digest.hexdigest()

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
-from scenemosaic.compositing.points import shifted, turn_of
+from scenemosaic.compositing.points import shifted
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid
+from scenemosaic.grids.reach import check_place, goes_round, reach
 from scenemosaic.planning.extents import Extent, asked_extent, extent_around, spelled
 from scenemosaic.planning.images import Named
 from scenemosaic.planning.kept import check_crs
@@ -17,8 +19,6 @@ from scenemosaic.recipes.recipe_rules import MAX_SIZE_PX
 
 # What lies this near to a line of the lattice, in pixels, lies on it.
 _NEAR: Final = 1e-6
-# Nobody needs more than one, and whole pixels reach further.
-_MOST_TURNS: Final = 2
 
 
 def check_grid_options(options: PlanOptions) -> None:
@@ -47,6 +47,8 @@ def target_grid(sources: Sequence[Named], options: PlanOptions, notes: list[str]
     multiples of the resolution.
     """
     grids = [source.image.grid for source in sources]
+    for source in sources:
+        named(source.name, partial(check_place, source.image.grid, "its grid"))
     lattice = named(sources[0].name, lambda: lattice_of(grids, options, notes))
     if options.bounds is not None:
         box = asked_extent(lattice, options.bounds)
@@ -70,12 +72,11 @@ def _check_sides(box: Extent, options: PlanOptions) -> None:
 
 
 def _check_turns(grid: Grid, options: PlanOptions) -> None:
-    """Metres given for degrees: each turn would have the sources lie there once more."""
-    turn, (a, b, _c, d, e, _f) = turn_of(grid.crs_wkt), grid.transform
-    reach = max(math.hypot(a, d) * grid.width, math.hypot(b, e) * grid.height)
-    if turn is not None and reach > _MOST_TURNS * turn:
+    """Metres given for degrees."""
+    turn = goes_round(grid)
+    if turn is not None:
         raise InputError(
-            f"{_cause(options)} would make a mosaic that reaches {reach:.3g} units of "
+            f"{_cause(options)} would make a mosaic that reaches {reach(grid):.3g} units of "
             f"{shown_crs(grid.crs_wkt)}, of which {turn:g} go once round: give --resolution and "
             "--bounds in these units, or another --crs"
         )

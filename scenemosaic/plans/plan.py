@@ -9,6 +9,7 @@ from scenemosaic.canonical import Fields, decode, encode, without
 from scenemosaic.errors import InputError
 from scenemosaic.grids.grid import Grid
 from scenemosaic.grids.grid_json import grid_from_json, grid_json
+from scenemosaic.grids.reach import check_place
 from scenemosaic.keys import check_job_id
 from scenemosaic.moments import rfc3339
 from scenemosaic.plans.item_facts import ItemFacts
@@ -99,6 +100,10 @@ class Plan:
         merged = len(self.sources) if self.recipe.merge is not None else 0
         if len(self.grids) != merged or (len(self.sources) > 1 and not merged):
             raise InputError(f"{len(self.sources)} sources do not go with {len(self.grids)} grids")
+        if self.recipe.merge is not None:  # else the grid is its one source's, as it stands
+            check_place(self.recipe.grid, "recipe.grid")
+        for number, grid in enumerate(self.grids):
+            check_place(grid, f"plan.grids[{number}]")
         # At once, as a recipe's bytes are: it is asked for with every object of every window.
         object.__setattr__(self, "_job_id", job_id_of(self.canonical))
 

@@ -81,6 +81,19 @@ def read_item_to_move(session: Session, spec: JobSpec) -> tuple[Item | None, str
         return parse_item(data, spec.plan, uri), info.etag, is_sound
 
 
+def is_as_written(session: Session, spec: JobSpec, item: Item) -> bool:
+    """Whether an item that was read has the bytes that were written: one HEAD more.
+
+    What it alone says (the preview's checksum, bands, waived windows) nothing else would show.
+    Raises ForeignObject where this pipeline did not write it.
+    """
+    key = keys.item_key(spec.plan.job_id)
+    info = retrying(lambda: session.store.head(key), session.policy, session.effects)
+    if info is not None and info.metadata.get("sha256") == hashlib.sha256(item.data).hexdigest():
+        return True
+    return read_item_to_move(session, spec)[2]  # else it was moved between the two requests
+
+
 def parse_item(data: bytes, plan: Plan, uri: str) -> Item:
     """The pointer in an item's bytes; ForeignObject, naming ``uri``, where it is none of the job's.
 

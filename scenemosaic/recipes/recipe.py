@@ -11,6 +11,7 @@ from scenemosaic.grids.grid import Grid, Tiling
 from scenemosaic.grids.grid_json import grid_from_json, grid_json
 from scenemosaic.recipes import recipe_rules as rules
 from scenemosaic.recipes.merge import Merge, merge_from_json
+from scenemosaic.recipes.shared_rules import check_shared
 
 # The version of new plans, and that of plans which name none.
 ENCODING: Final = 4
@@ -81,6 +82,8 @@ class Recipe:
         rules.check_resampling(self.resampling, self.dtype)
         rules.check_tiling(self.tiling())
         _check_count(self.computed, self.merge, self.bands)
+        if self.merge is not None:
+            check_shared(self.merge.shared, self.bands)
         rules.check_tile_bytes(self.worst_tile_bytes(), self.window_size)
         # At once: Prefect takes a field that changes while it looks for a value of its own.
         object.__setattr__(self, "_json", encode(self.to_json()))

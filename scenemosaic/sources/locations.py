@@ -15,6 +15,8 @@ from scenemosaic.errors import InputError
 FORMS: Final = "a path, s3://bucket/key or https://host/path"
 _HTTP: Final = ("http", "https")
 _NOT_IN_A_URL: Final = re.compile(r"[^!-~]")
+# What a plan holds of a key, and what UTF-8 holds.
+_NOT_IN_A_KEY: Final = re.compile(r"[\x00-\x1f\ud800-\udfff]")
 _STAC_FILES: Final = (".json", ".geojson")
 # As APIs spell an item, a page of a collection's items, and a search.
 _STAC_PATH: Final = re.compile(r"/collections/[^/]+/items(/[^/]+)?/?$|/search/?$")
@@ -25,6 +27,7 @@ def canonical_location(text: str) -> str:
 
     Raises InputError for other schemes, for users and passwords in URIs, and for what is no URL
     as servers are asked for it: with a blank, beyond ASCII, without a host or port that can be.
+    Of a key on S3 it is control characters alone, which a plan does not hold.
     """
     if "\0" in text or not text:
         raise InputError(f"not a source: {_shown(text)!r}; give {FORMS}")
@@ -32,6 +35,8 @@ def canonical_location(text: str) -> str:
         return os.path.abspath(text)
     parts = _split(text)
     if parts.scheme == "file":
+        if any(c < " " for c in text):  # which are lost in what was split
+            raise InputError(f"{printable(text)}: give the path itself, or percent-encode it")
         if parts.netloc not in ("", "localhost"):
             raise InputError(f"{text!r}: a file:// source names no host")
         return os.path.abspath(unquote(parts.path))
@@ -51,6 +56,11 @@ def _remote(parts: SplitResult, text: str) -> str:
             f"{parts.scheme}://{parts.netloc}{parts.path}: not an object; give {FORMS}"
         )
     if parts.scheme == "s3":
+        if _NOT_IN_A_KEY.search(text):
+            raise InputError(
+                f"{printable(text)}: a key with a tab, a line's end or another control character "
+                "is not read: copy the object to a key without, and give that one"
+            )
         return text  # a key may hold ? and #
     check_host(text)
     if _NOT_IN_A_URL.search(text):
@@ -92,6 +102,11 @@ def _split(text: str) -> SplitResult:
 def _shown(text: str) -> str:
     """What was given without what may be a signature."""
     return re.split("[?#]", text, maxsplit=1)[0] if "://" in text else text
+
+
+def printable(text: str) -> str:
+    """The text with what no terminal or record takes as it is spelled as Python does (``\\t``)."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _quoted(text: str) -> str:

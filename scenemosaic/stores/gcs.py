@@ -1,14 +1,11 @@
 """The Cloud Storage store: conditions on generations, one attempt a request."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from scenemosaic.access import ENVIRONMENT, Access
 from scenemosaic.errors import IncompleteError
-from scenemosaic.moments import rfc3339
 from scenemosaic.roots import Root
 from scenemosaic.stores.gcs_probes import GcsProbes
 from scenemosaic.stores.gcs_requests import (
@@ -19,6 +16,7 @@ from scenemosaic.stores.gcs_requests import (
     make_client,
     options_of,
 )
+from scenemosaic.stores.gcs_resources import info_of, infos_of, is_generation
 from scenemosaic.stores.gcs_upload import CHUNK_BYTES, Session
 from scenemosaic.stores.port import (
     Answer,
@@ -36,8 +34,6 @@ from scenemosaic.stores.port import (
 from scenemosaic.stores.remote import RemoteStore
 from scenemosaic.stores.s3_answers import ANSWERS, Verdict
 from scenemosaic.waiting.deadlines import deadlines_from
-
-_GENERATION = re.compile(r"[1-9][0-9]{0,18}")
 
 
 def connect(
@@ -74,7 +70,9 @@ class GcsStore(RemoteStore[Requests]):
     def head(self, key: str) -> ObjectInfo | None:
         named, url = self.object_uri(key), self._url(key)
         reply = self._requests.send("GetObject", named, url=url, params={"fields": FIELDS})
-        return None if reply.verdict is Verdict.ABSENT else _info(key, reply.resource(named))
+        return (
+            None if reply.verdict is Verdict.ABSENT else info_of(key, reply.resource(named), named)
+        )
 
     def get(
         self, key: str, offset: int = 0, size_bytes: int | None = None, etag: str | None = None
@@ -90,7 +88,7 @@ class GcsStore(RemoteStore[Requests]):
         # Only what names its generation is taken for it.
         if etag is not None and verdict in (Verdict.OK, Verdict.PAST_END):
             same = reply.headers.get("X-Goog-Generation") in (etag, None)
-            verdict = verdict if same and _is_generation(etag) else Verdict.CHANGED
+            verdict = verdict if same and is_generation(etag) else Verdict.CHANGED
         if verdict is Verdict.PAST_END:
             return b""
         if verdict is not Verdict.OK:
@@ -140,14 +138,7 @@ class GcsStore(RemoteStore[Requests]):
         token: dict[str, str] = {}
         while True:
             page = self._page(prefix, token)
-            for found in page.get("items", ()):
-                yield ObjectInfo(
-                    key=found["name"][len(self._prefix) :],
-                    size_bytes=int(found["size"]),
-                    etag=found["generation"],
-                    version_id=found["generation"],
-                    last_modified=rfc3339(datetime.fromisoformat(found["updated"])),
-                )
+            yield from infos_of(page, self._prefix, f"{self.uri}/{prefix}")
             if not page.get("nextPageToken"):
                 return
             token = {"pageToken": page["nextPageToken"]}
@@ -173,7 +164,8 @@ class GcsStore(RemoteStore[Requests]):
 
     def _result(self, key: str, condition: Condition, reply: Reply) -> WriteResult:
         if reply.verdict is Verdict.OK:
-            info = _info(key, reply.resource(self.object_uri(key)))
+            named = self.object_uri(key)
+            info = info_of(key, reply.resource(named), named)
             return WriteResult(Answer.WRITTEN, info, reply.request_id)
         answer = ANSWERS[reply.verdict]
         if answer is Answer.REFUSED and isinstance(condition, IfMatch):
@@ -188,17 +180,13 @@ class GcsStore(RemoteStore[Requests]):
         return self._requests.object_url(self._full_key(key))
 
 
-def _is_generation(etag: str) -> bool:
-    return _GENERATION.fullmatch(etag) is not None
-
-
 def _may_match(condition: Condition) -> bool:
     # A generation of 0 would turn IfMatch into IfAbsent.
-    return isinstance(condition, IfAbsent) or _is_generation(condition.etag)
+    return isinstance(condition, IfAbsent) or is_generation(condition.etag)
 
 
 def _pin(etag: str | None) -> dict[str, str]:
-    return {"ifGenerationMatch": etag} if etag is not None and _is_generation(etag) else {}
+    return {"ifGenerationMatch": etag} if etag is not None and is_generation(etag) else {}
 
 
 def _range(offset: int, size_bytes: int | None) -> dict[str, str]:
@@ -206,15 +194,3 @@ def _range(offset: int, size_bytes: int | None) -> dict[str, str]:
         return {"Range": f"bytes={offset}-"} if offset else {}
     # No bytes cannot be asked for: one is read for the sake of the generation, and dropped.
     return {"Range": f"bytes={offset}-{offset + max(size_bytes, 1) - 1}"}
-
-
-def _info(key: str, resource: Mapping[str, Any]) -> ObjectInfo:
-    return ObjectInfo(
-        key=key,
-        size_bytes=int(resource["size"]),
-        etag=resource["generation"],
-        version_id=resource["generation"],
-        content_type=str(resource.get("contentType", "")),
-        metadata=dict(resource.get("metadata", {})),
-        last_modified=rfc3339(datetime.fromisoformat(resource["updated"])),
-    )

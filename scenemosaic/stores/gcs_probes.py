@@ -5,6 +5,7 @@ from typing import Any
 
 from scenemosaic.keys import check_probe_key
 from scenemosaic.stores.gcs_requests import Requests
+from scenemosaic.stores.gcs_resources import versions_of
 from scenemosaic.stores.port import Version
 
 
@@ -20,9 +21,7 @@ class GcsProbes:
         token: dict[str, str] = {}
         while True:
             page = self._page(prefix, token)
-            for found in page.get("items", ()):
-                key, current = str(found["name"])[len(self._prefix) :], "timeDeleted" not in found
-                yield Version(key, str(found["generation"]), current=current)
+            yield from versions_of(page, self._prefix, f"{self._uri}/{prefix}")
             if not page.get("nextPageToken"):
                 return
             token = {"pageToken": page["nextPageToken"]}

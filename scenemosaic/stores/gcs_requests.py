@@ -75,10 +75,12 @@ class Reply:
     def resource(self, named: str) -> dict[str, Any]:
         """The JSON of a success. Raises TransientStoreError where it is none."""
         try:
-            found: dict[str, Any] = json.loads(self.body)
-            return found
+            found = json.loads(self.body)
         except ValueError as error:
             raise TransientStoreError(f"{named}: an answer that is no JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise TransientStoreError(f"{named}: an answer that is no JSON object")
+        return found
 
 
 class Requests:

@@ -45,7 +45,9 @@ class Session:
         started = self.requests.start(self.named, self.condition, self.resource, self.size_bytes)
         if started.verdict is not Verdict.OK:
             return started
-        url = started.headers["Location"]
+        url = started.headers.get("Location")
+        if url is None:
+            raise TransientStoreError(f"{self.named}: an upload was started without its URL")
         try:
             reply = self._carry_all(url, segments)
         except BaseException:

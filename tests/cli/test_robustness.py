@@ -52,6 +52,29 @@ def test_a_full_stdout_is_exit_5(tmp_path: Path, json: list[str]) -> None:
     assert "stdout" in only_line(err)
 
 
+TOLD = [["--help"], ["-h"], ["--version"], ["process", "-h"], ["ledger", "--help"]]
+TOLD += [["ledger", "show", "--help"]]
+
+
+@pytest.mark.parametrize("told", TOLD, ids=" ".join)
+def test_help_on_a_full_stdout_is_exit_5(tmp_path: Path, told: list[str]) -> None:
+    code, _, err = shell(tmp_path, told, "> /dev/full")
+    assert code == 5
+    assert "stdout" in only_line(err)
+
+
+def test_help_whose_reader_has_gone_is_exit_5_too(tmp_path: Path) -> None:
+    take, give = os.pipe()
+    os.close(take)
+    command = [sys.executable, "-m", "flows.cli", "process", "--help"]
+    done = subprocess.run(
+        command, stdout=give, stderr=subprocess.PIPE, env=environment(), text=True, check=False
+    )
+    os.close(give)
+    assert done.returncode == 5
+    assert "stdout" in only_line(done.stderr)
+
+
 def test_an_error_with_a_full_stdout_is_said_too(tmp_path: Path) -> None:
     code, _, err = shell(tmp_path, ["status", "x", "--to", "root", "--json"], "> /dev/full")
     assert code == 5

@@ -90,6 +90,11 @@ def test_what_is_no_message_of_ours_is_refused(body: str) -> None:
         scenes_in(body)
 
 
+def test_a_key_that_nobody_can_read_is_named() -> None:
+    with pytest.raises(InputError, match=r"the message names s3://scenes/a\\nb\.tif, .* another"):
+        sources({"Records": [record("a%0Ab.tif")]})
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: (

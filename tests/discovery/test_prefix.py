@@ -67,6 +67,18 @@ def test_hidden_folders_of_a_bucket_are_passed_over_as_those_of_a_disk_are(minis
     assert found == [f"s3://in-hidden/.in/{name}" for name in ("a.tif", "sub/e.tif")]
 
 
+def test_a_key_that_no_plan_holds_is_refused_and_stops_no_other(ministack: str) -> None:
+    os.environ["AWS_ENDPOINT_URL"] = ministack
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="in-tabs")
+    for name in ("a\tb.tif", "c.tif"):
+        client.put_object(Bucket="in-tabs", Key=f"in/{name}", Body=b"x")
+    found = {one.source: one.refused for one in below("s3://in-tabs/in/")}
+    assert found.pop("s3://in-tabs/in/c.tif") is None
+    assert "in/a\\tb.tif: a key with a tab" in str(found.pop("s3://in-tabs/in/a\\tb.tif"))
+    assert found == {}
+
+
 def test_a_bucket_s_scenes_page_by_page(ministack: str) -> None:
     os.environ["AWS_ENDPOINT_URL"] = ministack
     client = boto3.client("s3")

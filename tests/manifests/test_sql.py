@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError, TimeoutError
 from sqlalchemy.schema import CreateTable
@@ -25,6 +26,7 @@ from scenemosaic.manifests.port import Existing, Inserted, Updated
 from scenemosaic.manifests.sql import SqlManifest
 from scenemosaic.manifests.sql_errors import classify
 from tests.manifests.support import JOB, WINDOWS, insert_windows, row
+from tests.otheruser import open_folder, seen_by_reader
 
 
 @pytest.fixture
@@ -32,14 +34,47 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/manifest.db"
 
 
-def mounted_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.statvfs
+def may_only_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a file system that is mounted read-only."""
+    real = os.access
 
-    def said(path: Path) -> os.statvfs_result:
-        fields = list(real(path))
-        return os.statvfs_result([*fields[:8], fields[8] | os.ST_RDONLY, *fields[9:]])
+    def said(path: Path, mode: int, **options: bool) -> bool:
+        return not mode & os.W_OK and real(path, mode, **options)
 
-    monkeypatch.setattr(os, "statvfs", said)
+    monkeypatch.setattr(os, "access", said)
+
+
+def refusal(manifest: SqlManifest) -> str:
+    try:
+        manifest.insert(row("0000_0009"))
+    except PermanentStoreError as error:
+        return str(error)
+    return ""
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_user_who_may_only_read_reads() -> None:
+    with open_folder() as folder:
+        url = f"sqlite:///{folder}/manifest.db"
+        writer = SqlManifest(url)
+        writer.ensure()
+        writer.insert(row("0000_0000"))
+
+        def look() -> list[object]:
+            reader = SqlManifest(url)
+            return [reader.ensure(), list(reader.windows([JOB])), refusal(reader)]
+
+        with_log = seen_by_reader(folder, look)
+        writer.close()
+        assert names(folder) == {"manifest.db"}
+        without_log = seen_by_reader(folder, look)
+        assert names(folder) == {"manifest.db"}
+    for made, windows, refused in (with_log, without_log):
+        assert (made, windows) == (False, ["0000_0000"])
+        assert "may not be written" in refused
 
 
 def test_an_archive_that_is_mounted_read_only_can_be_read(
@@ -49,14 +84,13 @@ def test_an_archive_that_is_mounted_read_only_can_be_read(
     manifest.ensure()
     manifest.insert(row("0000_0000"))
     manifest.close()
-    mounted_read_only(monkeypatch)
-    archive = open_manifest(url)
+    may_only_read(monkeypatch)
+    archive = SqlManifest(url)
     assert not archive.ensure()
     assert list(archive.windows([JOB])) == ["0000_0000"]
     # SQLite's own files beside it cannot be made there.
-    assert [path.name for path in tmp_path.iterdir()] == ["manifest.db"]
-    with pytest.raises(PermanentStoreError, match="may not be written"):
-        archive.insert(row("0000_0001"))
+    assert names(tmp_path) == {"manifest.db"}
+    assert "may not be written" in refusal(archive)
 
 
 def test_rows_in_a_log_are_not_missed_where_nothing_may_be_written(
@@ -65,8 +99,51 @@ def test_rows_in_a_log_are_not_missed_where_nothing_may_be_written(
     writer = open_manifest(url)
     writer.ensure()
     writer.insert(row("0000_0000"))  # and stays open: it is in the log alone
-    mounted_read_only(monkeypatch)
+    may_only_read(monkeypatch)
     assert list(open_manifest(url).windows([JOB])) == ["0000_0000"]
+
+
+@pytest.mark.parametrize("stays_open", [True, False])
+def test_a_reader_sees_what_is_written_after_it_began(
+    url: str, monkeypatch: pytest.MonkeyPatch, stays_open: bool
+) -> None:
+    writer = SqlManifest(url)
+    writer.ensure()
+    writer.close()
+    with monkeypatch.context() as patched:
+        may_only_read(patched)
+        reader = SqlManifest(url)
+        assert list(reader.windows([JOB])) == []
+    writer.insert(row("0000_0000"))
+    if not stays_open:
+        writer.close()
+    may_only_read(monkeypatch)
+    assert list(reader.windows([JOB])) == ["0000_0000"]
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_what_changes_while_it_is_read_without_locks_is_read_again(
+    url: str, monkeypatch: pytest.MonkeyPatch, torn: bool
+) -> None:
+    writer = SqlManifest(url)
+    writer.ensure()
+    writer.close()
+    real = sql._select
+
+    def slow(connection: sa.Connection, *key: str) -> object:
+        with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as other:
+            other.execute("CREATE TABLE IF NOT EXISTS mine (a)")
+        if torn:
+            raise sqlite_error("SQLITE_CORRUPT")
+        return real(connection, *key)
+
+    monkeypatch.setattr(sql, "_select", slow)
+    may_only_read(monkeypatch)
+    reader = SqlManifest(url)
+    with pytest.raises(TransientStoreError, match="written to while it was read"):
+        reader.get(JOB, "0000_0000")
+    if not torn:  # the other writer changes nothing more
+        assert reader.get(JOB, "0000_0000") is None
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
@@ -218,6 +295,7 @@ def postgres_error(state: str | None, *, invalidated: bool = False) -> DBAPIErro
         (sqlite_error("SQLITE_BUSY_SNAPSHOT"), TransientStoreError),
         (sqlite_error("SQLITE_LOCKED"), TransientStoreError),
         (sqlite_error("SQLITE_IOERR_FSYNC"), TransientStoreError),
+        (sqlite_error("SQLITE_READONLY_CANTINIT"), TransientStoreError),
         (sqlite_error("SQLITE_CANTOPEN"), PermanentStoreError),
         (sqlite_error("SQLITE_READONLY_DBMOVED"), PermanentStoreError),
         (sqlite_error("SQLITE_FULL"), PermanentStoreError),

@@ -171,7 +171,7 @@ def test_a_busy_web_server_is_asked_again_when_it_says(site: Site, pauses: list[
     assert pauses == [2.0, 2.0, 2.0]
     site.more["failing"] = 1
     site.apply()
-    assert range_reader(f"{site.url}/a.tif")(0, 4) in (b"II*\0", b"II+\0")
+    assert range_reader(f"{site.url}/a.tif", 4)(0, 4) in (b"II*\0", b"II+\0")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_range_that_is_refused_for_good_is_not_asked_for_again(
     site.status["GET"] = status
     site.apply()
     with pytest.raises(error, match=r"a\.tif: byte 0 cannot be read"):
-        range_reader(f"{site.url}/a.tif")(0, 4)
+        range_reader(f"{site.url}/a.tif", 4)(0, 4)
     assert len(pauses) == (0 if status == 404 else 3)
 
 

@@ -62,7 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         wanted = self.headers.get("Range")
         if wanted and behaviour.get("ranges", True):
             first, last = (int(n) for n in wanted.removeprefix("bytes=").split("-"))
-            if first >= len(data):
+            if first >= behaviour.get("end", len(data)):
                 self._send(416, {"Content-Range": f"bytes */{len(data)}"}, b"")
                 return
             last = min(last, len(data) - 1, first + behaviour.get("most", len(data)) - 1)

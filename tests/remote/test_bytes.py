@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from scenemosaic.errors import InputError, TransientStoreError
+from scenemosaic.errors import (
+    InputError,
+    PermanentStoreError,
+    SourceReadError,
+    TransientStoreError,
+)
 from scenemosaic.planning.item_check import check_facts
 from scenemosaic.plans.item_facts import ItemFacts
 from scenemosaic.sources.byte_ranges import range_reader
@@ -33,7 +38,7 @@ def behave(site: Site, **more: Any) -> None:
 @pytest.mark.parametrize("said", ["bytes {first}-{last}/{total}", "bytes {first}-{last}/*"])
 def test_bytes_across_chunks_and_up_to_the_end(site: Site, source: str, said: str) -> None:
     behave(site, range=said)
-    read_at = range_reader(source)
+    read_at = range_reader(source, len(DATA))
     for offset, size in (
         *((0, 4), (CHUNK - 5, 10), (5, CHUNK), (3, 2 * CHUNK), (len(DATA) - 7, 7)),
         *((len(DATA) - 7, CHUNK), (2 * CHUNK, 2 * CHUNK), (len(DATA), 1), (9 * CHUNK, 1)),
@@ -59,7 +64,7 @@ def test_bytes_across_chunks_and_up_to_the_end(site: Site, source: str, said: st
 def test_other_bytes_than_were_asked_for_are_refused_and_not_kept(
     site: Site, source: str, broken: dict[str, Any], size: int
 ) -> None:
-    read_at = range_reader(source)
+    read_at = range_reader(source, len(DATA))
     behave(site, **broken)
     with pytest.raises(TransientStoreError, match=r"long\.bin: byte \d+ cannot be read: "):
         read_at(CHUNK - 5, size)
@@ -69,15 +74,37 @@ def test_other_bytes_than_were_asked_for_are_refused_and_not_kept(
 
 def test_a_range_may_be_answered_in_parts_where_no_total_is_known(site: Site, source: str) -> None:
     behave(site, most=30_000, range="bytes {first}-{last}/*")
-    read_at = range_reader(source)
+    read_at = range_reader(source, len(DATA))
     assert read_at(CHUNK - 5, 10) == DATA[CHUNK - 5 :][:10]
     assert read_at(5, 3 * CHUNK) == DATA[5:]
+
+
+@pytest.mark.parametrize(("offset", "size"), [(0, 4), (CHUNK - 5, 10), (5, 2 * CHUNK)])
+def test_bytes_that_are_there_and_refused_are_not_the_end(
+    site: Site, source: str, offset: int, size: int
+) -> None:
+    behave(site, end=0)  # a 416 for whatever is asked
+    refused = r"long\.bin: byte \d+ cannot be read: .* has 160000 bytes"
+    with pytest.raises(PermanentStoreError, match=refused):
+        range_reader(source, len(DATA))(offset, size)
+
+
+def test_nothing_is_asked_for_behind_the_end(site: Site, source: str) -> None:
+    behave(site, end=0)
+    assert range_reader(source, len(DATA))(3 * CHUNK, 10) == b""
+
+
+def test_a_file_that_became_shorter(tmp_path: Path) -> None:
+    (tmp_path / "long.bin").write_bytes(DATA[:-1])
+    read_at = range_reader(str(tmp_path / "long.bin"), len(DATA))
+    with pytest.raises(SourceReadError, match=r"long\.bin: byte 159999 cannot be read"):
+        read_at(len(DATA) - 10, 10)
 
 
 def test_a_source_without_ranges_is_refused(site: Site, source: str) -> None:
     behave(site, ranges=False)
     with pytest.raises(InputError, match="serves no ranges"):
-        range_reader(source)(CHUNK, 10)
+        range_reader(source, len(DATA))(CHUNK, 10)
 
 
 def test_a_broken_connection_is_no_wrong_checksum(site: Site, source: str) -> None:
@@ -98,7 +125,7 @@ def test_a_file_that_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         byte_ranges.os, "pread", lambda file, size, offset: pread(file, min(size, 9999), offset)
     )
-    read_at = range_reader(str(tmp_path / "long.bin"))
+    read_at = range_reader(str(tmp_path / "long.bin"), len(DATA))
     for offset, size in ((0, len(DATA) + 1), (CHUNK - 5, 10), (len(DATA) - 3, 10)):
         assert read_at(offset, size) == DATA[offset : offset + size]
 
@@ -106,7 +133,7 @@ def test_a_file_that_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_a_file_has_grown_by_is_not_shifted(tmp_path: Path) -> None:
     source = tmp_path / "long.bin"
     source.write_bytes(DATA[:100])
-    read_at = range_reader(str(source))
+    read_at = range_reader(str(source), 100)
     assert read_at(0, 4) == DATA[:4]
     source.write_bytes(DATA)
     assert read_at(50, CHUNK) == DATA[50:100]

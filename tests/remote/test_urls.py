@@ -44,6 +44,24 @@ def test_a_url_that_is_none_is_bad_input(url: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        (
+            "s3://bucket/in/a\tb ä.tif",
+            r"s3://bucket/in/a\\tb ä\.tif: a key with a tab.*copy the ob",
+        ),
+        ("s3://bucket/a\n.tif", r"s3://bucket/a\\n\.tif: a key"),
+        ("s3://bucket/\udce4.tif", r"s3://bucket/\\udce4\.tif: a key"),
+        # Split, it would be another file's.
+        ("file:///tmp/a\nb.tif", r"file:///tmp/a\\nb\.tif: give the path itself"),
+    ],
+)
+def test_a_key_that_no_plan_holds_is_named(place: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        canonical_location(place)
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "https://host.example:8443/a%20b.tif?sig=a%2Fb+c=",
@@ -93,7 +111,7 @@ def test_a_redirect_to_no_url_is_for_good_and_not_repeated(site: Site, target: s
     site.more["redirects"] = {"/moved.tif": target, "/moved.tif?sig=SECRET": target}
     site.apply()
     location = f"{site.url}/moved.tif"
-    for ask in (pin_source, lambda one: range_reader(one)(0, 4)):
+    for ask in (pin_source, lambda one: range_reader(one, 4)(0, 4)):
         with pytest.raises(PermanentStoreError, match=r"/moved\.tif: .*redirect") as caught:
             ask(location)
         assert "SECRET" not in str(caught.value)

@@ -77,7 +77,7 @@ def test_a_certificate_reaches_python_and_gdal(
     site: Site, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = f"{web.tls_url}/a.tif"
-    for ask in (pin_source, lambda one: range_reader(one)(0, 4)):
+    for ask in (pin_source, lambda one: range_reader(one, 4)(0, 4)):
         with pytest.raises(PermanentStoreError, match="certificate"):
             ask(location)
     monkeypatch.setenv("SSL_CERT_FILE", str(web.certificate))

@@ -1,5 +1,6 @@
 """``scenemosaic verify`` as a process: one JSON object, a table, and the exit codes."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -147,6 +148,34 @@ def _status(damage: Damage, capsys: pytest.CaptureFixture[str]) -> tuple[int, st
     code = cli.run(["status", damage.job_id, "--to", damage.place.root])
     said = capsys.readouterr()
     return code, said.out + said.err
+
+
+def _edited(data: bytes) -> bytes:
+    """Another checksum of the preview, which the item alone says."""
+    value = json.loads(data)
+    value["assets"]["preview"]["file:checksum"] = "1220" + "0" * 64
+    return json.dumps(value).encode()
+
+
+def test_an_item_that_was_edited_is_no_finished_job_s(
+    local_damage: Damage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = keys.item_key(local_damage.job_id)
+    assert _status(local_damage, capsys)[1].splitlines()[-1] == "finished"
+    local_damage.change(key, _edited)
+    code, said = _status(local_damage, capsys)
+    assert code == 0
+    assert (
+        "not finished: item.json was changed since it was written; run scenemosaic repair" in said
+    )
+    assert ("item", "metadata") in local_damage.found()
+    assert cli.run(["repair", local_damage.job_id, "--to", local_damage.place.root]) == 0
+    capsys.readouterr()
+    assert _status(local_damage, capsys)[1].splitlines()[-1] == "finished"
+    # By an editor, which leaves none of what the store knows of the file.
+    local_damage.put_foreign(key, _edited(local_damage.read(key)))
+    code, said = _status(local_damage, capsys)
+    assert (code, "is not believed: this pipeline did not write it" in said) == (4, True)
 
 
 def test_of_a_lost_plan_status_and_repair_say_what_verify_does(
