@@ -18,7 +18,6 @@ START_VARIABLE: Final = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 STOP_S: Final = 5.0
 ANSWER_S: Final = 30.0
 STARTING: Final = "starting Prefect's temporary server (takes about 5 to 20 s) …"
-RETRIES: Final = "PREFECT_CLIENT_MAX_RETRIES"
 _SCRIPT: Final = Path(__file__).with_name("temporary.py")
 _API: Final = "PREFECT_API_URL"
 _TEMPORARY: Final = "SCENEMOSAIC_TEMPORARY_API_URL"

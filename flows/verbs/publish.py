@@ -1,14 +1,12 @@
 """``scenemosaic publish``: the engine alone, or a flow run where Prefect's records are kept."""
 
 import logging
-import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from flows.redact import public_manifest
-from flows.server.api import RETRIES, PrefectUnavailable, configured_api, ensure_api
+from flows.server.api import PrefectUnavailable, configured_api, ensure_api
 from flows.terminal.console import Console
 from flows.texts import publication as publication_text
 from flows.who import operator
@@ -22,8 +20,6 @@ from scenemosaic.publishing import publication
 from scenemosaic.publishing.ledger_words import show
 from scenemosaic.publishing.publication import Publication
 
-# 2 and 4 s apart: somebody waits for the command. By Prefect's own 5 each call takes a minute.
-MOST_RETRIES: Final = 2
 _log = logging.getLogger(__name__)
 
 
@@ -42,7 +38,6 @@ class Request:
 
 def publish(request: Request, console: Console) -> int:
     """Publish and answer; the exit code."""
-    os.environ.setdefault(RETRIES, str(MOST_RETRIES))
     recorded = configured_api() is not None
     if request.approve and not recorded:
         raise InputError(

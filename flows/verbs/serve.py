@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from flows.options.running import SERVER_PORT
-from flows.server.api import RETRIES, PrefectUnavailable, answers, configured_api, ensure_api
+from flows.server.api import PrefectUnavailable, answers, configured_api, ensure_api
 from flows.terminal.console import Console, complain
 from scenemosaic.errors import InputError
 
 START_S: Final = 180.0
 STOP_S: Final = 15.0
+RETRIES: Final = "PREFECT_CLIENT_MAX_RETRIES"
 # Else a server that is started again knows of no run's slot: it ends those that live.
 LEASES: Final = {
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (

@@ -1,7 +1,6 @@
 """``publish`` and ``ledger`` as people run them: exit codes, one JSON object, what is refused."""
 
 import json
-import os
 import re
 import time
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from flows.cli import run
-from flows.server.api import RETRIES
 from flows.verbs import publish as cli_publish
 from scenemosaic import keys
 from scenemosaic.job import JobSpec, open_session
@@ -297,7 +295,8 @@ def test_a_command_waits_for_a_person(
 def test_a_command_that_waits_says_that_its_server_is_gone(spec: JobSpec, tmp_path: Path) -> None:
     server = start_prefect(tmp_path / "prefect")
     try:
-        extra = {"PREFECT_API_URL": f"{server.url}/api"}
+        # By Prefect's own 5 it outlives a server that is started again within minutes.
+        extra = {"PREFECT_API_URL": f"{server.url}/api", "PREFECT_CLIENT_MAX_RETRIES": "1"}
         process = start_command(publish(spec, "--approve", "--json"), tmp_path, extra)
         waiting_run(extra["PREFECT_API_URL"], spec.plan.job_id)
     finally:
@@ -307,18 +306,6 @@ def test_a_command_that_waits_says_that_its_server_is_gone(spec: JobSpec, tmp_pa
     assert "Prefect's API does not answer any more" in answer.err
     assert "nothing was published" in answer.value()["error"]["message"]
     assert not open_session(spec).store.head(keys.ledger_key("daily"))
-
-
-@pytest.mark.parametrize(("given", "tries"), [(None, "2"), ("7", "7")])
-def test_a_command_asks_its_server_a_few_times(
-    spec: JobSpec, monkeypatch: pytest.MonkeyPatch, given: str | None, tries: str
-) -> None:
-    monkeypatch.setenv(RETRIES, given or "")
-    if given is None:
-        monkeypatch.delenv(RETRIES)
-    monkeypatch.setattr(cli_publish, "configured_api", lambda: os.environ[RETRIES] and None)
-    assert run(["publish", spec.plan.job_id, "--to", spec.root]) == 0
-    assert os.environ[RETRIES] == tries
 
 
 @pytest.mark.slow
