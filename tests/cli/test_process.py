@@ -8,12 +8,12 @@ import rasterio
 from flows.verbs.demo_scene import strips
 from scenemosaic import keys
 from tests.flows.scenes import BLOCK, WINDOW, make_scene, spoil_block
-from tests.flows.serving import finish, flow_runs, run_command, start_command
+from tests.flows.serving import finish, flow_runs, fork_command, run_command
 
 pytestmark = pytest.mark.slow
 WINDOWS = 12
 SIZES = ["--window", str(WINDOW), "--block-size", str(BLOCK)]
-AT_ONCE = 3
+AT_ONCE = 2
 
 
 def arguments(scene: Path, root: Path, *more: str) -> list[str]:
@@ -94,7 +94,7 @@ def test_a_server_that_is_down_is_exit_5(scene: Path, tmp_path: Path) -> None:
     assert "Traceback" not in answer.err
 
 
-def test_several_at_once_without_a_server(scene: Path, tmp_path: Path) -> None:
+def test_two_at_once_without_a_server(scene: Path, tmp_path: Path) -> None:
     """Each has a temporary server of its own; they share one PREFECT_HOME and one root."""
     extra = {
         "PREFECT_HOME": str(tmp_path / "home"),
@@ -102,7 +102,7 @@ def test_several_at_once_without_a_server(scene: Path, tmp_path: Path) -> None:
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "270",
     }
     given = arguments(scene, tmp_path / "root", "--json")
-    running = [start_command(given, tmp_path, extra) for _ in range(AT_ONCE)]
+    running = [fork_command(given, tmp_path, extra) for _ in range(AT_ONCE)]
     answers = [finish(process) for process in running]
     assert [answer.code for answer in answers] == [0] * AT_ONCE, [one.err for one in answers]
     values = [answer.value() for answer in answers]

@@ -10,6 +10,7 @@ from tests.docs.documents import DOCS, commands
 from tests.docs.ground import prepare
 from tests.docs.shell import Terminal, terminal
 from tests.flows.conftest import served_server
+from tests.flows.serving import serving_env
 
 __all__ = ["served_server"]
 
@@ -29,8 +30,7 @@ Open = Callable[..., Terminal]
 def opened(ministack: str, served_server: str, tmp_path: Path) -> Iterator[Open]:
     """Terminals of somebody who has an emulator for AWS, and a Prefect server that runs."""
     with ExitStack() as stack:
-        env = {"AWS_ENDPOINT_URL": ministack, "PREFECT_API_URL": served_server}
-        env |= {"PREFECT_RUNNER_POLL_FREQUENCY": "1"}  # else serve looks every ten seconds
+        env = {"AWS_ENDPOINT_URL": ministack, **serving_env(served_server)}
 
         def open_one(name: str, **variables: str) -> Terminal:
             made = terminal(tmp_path / name, env | variables, {DOCUMENTED_API: served_server})

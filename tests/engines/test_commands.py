@@ -58,7 +58,6 @@ def test_a_backfill_on_ray_outlives_a_worker_and_leaves_nothing(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("engine", "send", "number"),
     [
-        ("dask", os.kill, signal.SIGTERM),
         ("dask", os.killpg, signal.SIGINT),
         pytest.param("ray", os.kill, signal.SIGTERM, marks=WITH_RAY),
     ],

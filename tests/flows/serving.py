@@ -94,11 +94,16 @@ def start_command(
     )
 
 
+def serving_env(url: str) -> dict[str, str]:
+    """Of a ``serve`` that looks for runs every second rather than every ten, and forks them."""
+    return {"PREFECT_API_URL": url, "PREFECT_RUNNER_POLL_FREQUENCY": "1", **forked.runs()}
+
+
 @contextmanager
 def served(url: str, folder: Path) -> Iterator[dict[str, Any]]:
     """What a ``scenemosaic serve`` says as it begins; it is interrupted, and ends in order."""
     given = ["serve", "--json", "--automations"]
-    process = start_command(given, folder, {"PREFECT_API_URL": url})
+    process = start_command(given, folder, serving_env(url))
     try:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())

@@ -8,7 +8,7 @@ import pytest
 from scenemosaic import job, keys
 from scenemosaic.job import PlanOptions
 from tests.flows.scenes import BLOCK, WINDOW
-from tests.flows.serving import api, finish, finished_task_runs, flow_runs, start_command
+from tests.flows.serving import api, finish, finished_task_runs, flow_runs, fork_command
 
 pytestmark = pytest.mark.slow
 WINDOWS = 12
@@ -21,7 +21,7 @@ def test_two_runs_of_one_job_at_once(scene: Path, tmp_path: Path, prefect_server
         "--block-size", str(BLOCK), "--windows-per-task", "1", "--json",
     ]  # fmt: skip
     extra = {"PREFECT_API_URL": prefect_server}
-    running = [start_command(arguments, tmp_path, extra) for _ in range(AT_ONCE)]
+    running = [fork_command(arguments, tmp_path, extra) for _ in range(AT_ONCE)]
     answers = [finish(process) for process in running]
     assert [answer.code for answer in answers] == [0] * AT_ONCE, [one.err for one in answers]
     values = [answer.value() for answer in answers]
@@ -57,7 +57,7 @@ def test_refusals_alone_are_completed_task_runs(
         "--block-size", str(BLOCK), "--windows-per-task", "3", "--json",
     ]  # fmt: skip
     extra = {"PREFECT_API_URL": prefect_server}
-    answer = finish(start_command(arguments, tmp_path, extra))
+    answer = finish(fork_command(arguments, tmp_path, extra))
     value = answer.value()
     assert (answer.code, value["written"], value["already_present"]) == (0, 0, WINDOWS)
     assert value["mosaic"]["outcome"] == "written"
@@ -83,7 +83,7 @@ def tile_keys(spec: job.JobSpec) -> set[str]:
 def test_nothing_secret_is_recorded(scene: Path, tmp_path: Path, prefect_server: str) -> None:
     manifest = f"sqlite:///{tmp_path / 'm.db'}?timeout=60"
     arguments = ["process", str(scene), "--to", str(tmp_path / "root"), "--manifest", manifest]
-    answer = finish(start_command(arguments, tmp_path, {"PREFECT_API_URL": prefect_server}))
+    answer = finish(fork_command(arguments, tmp_path, {"PREFECT_API_URL": prefect_server}))
     assert answer.code == 0, answer.err
     (flow,) = flow_runs(prefect_server, tmp_path / "root")
     assert flow["parameters"]["manifest"] == manifest.partition("?")[0]

@@ -1,8 +1,6 @@
 """No secret reaches Prefect's records, a store, a manifest, or what a command says."""
 
 import json
-import subprocess
-import sys
 import urllib.error
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,12 +13,20 @@ import boto3
 import pytest
 
 from scenemosaic import keys
-from tests import servers
+from tests import forked, servers
 from tests.flows import canaries
 from tests.flows.canaries import SECRETS
 from tests.flows.run_canaries import BUCKET
 from tests.flows.scenes import BLOCK, WINDOW, make_scene
-from tests.flows.serving import COMMAND_S, environment, request, run_command, start_command
+from tests.flows.serving import (
+    COMMAND_S,
+    environment,
+    finish,
+    request,
+    run_command,
+    serving_env,
+    start_command,
+)
 from tests.flows.test_served import ended, start
 from tests.plan.web import serving
 
@@ -163,22 +169,15 @@ def _items(folder: Path, web: str, userinfo: str) -> str:
 
 
 def _save_blocks(said: Said, endpoint: str, shut: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.flows.run_canaries", endpoint, shut],
-        cwd=said.folder,
-        env=environment({"PREFECT_API_URL": said.url}),
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_S,
-        check=False,
-    )
-    said.add("saving blocks", done.stdout + done.stderr)
-    assert done.returncode == 0, done.stderr
+    module, env = "tests.flows.run_canaries", environment({"PREFECT_API_URL": said.url})
+    done = finish(forked.forks().start(module, [endpoint, shut], said.folder, env))
+    said.add("saving blocks", done.out + done.err)
+    assert done.code == 0, done.err
 
 
 @contextmanager
 def _served(said: Said) -> Iterator[None]:
-    process = start_command(["serve", "--json"], said.folder, {"PREFECT_API_URL": said.url})
+    process = start_command(["serve", "--json"], said.folder, serving_env(said.url))
     assert process.stdout is not None
     try:
         assert process.stdout.readline(), process.communicate()[1]

@@ -11,8 +11,8 @@ from pathlib import Path
 from tests.jobs.places import MakePlace, Place, finish
 from tests.lengths import length
 
-# Half of them in a bucket, where a run does twice as much.
-ROUNDS = 20
+# Fewer of them in a bucket, where a run does twice as much.
+ROUNDS, IN_A_BUCKET = length(12, 20), length(6, 20)
 WINDOW = 512
 
 
@@ -30,7 +30,7 @@ def test_killed_at_random_moments_it_converges(make_place: MakePlace, scene: Pat
     code, _, err = finish((first := make_place()).start(scene, WINDOW, "whole"))
     assert code == 0, err
     expected, chance, hits, after_s = first.versions(), random.Random(7), 0, 1.0
-    rounds = length(ROUNDS // 2, ROUNDS) if first.root.startswith("s3:") else ROUNDS
+    rounds = IN_A_BUCKET if first.root.startswith("s3:") else ROUNDS
     for number in range(rounds):
         place = make_place()
         hit = _killed(place, scene, f"killed-{number}", after_s * chance.uniform(0.2, 1.0))

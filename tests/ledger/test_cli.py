@@ -267,7 +267,7 @@ def test_a_command_waits_for_a_person(
     spec: JobSpec, place: Place, tmp_path: Path, prefect_server: str
 ) -> None:
     extra = {"PREFECT_API_URL": prefect_server}
-    process = start_command(publish(spec, "--approve", "--json"), tmp_path, extra)
+    process = fork_command(publish(spec, "--approve", "--json"), tmp_path, extra)
     run_id = waiting_run(prefect_server, spec.plan.job_id)
     assert not open_session(spec).store.head(keys.ledger_key("daily"))
     resume(prefect_server, run_id, approved_by="Ada Lovelace")

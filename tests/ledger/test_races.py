@@ -18,7 +18,7 @@ from tests.ledger.publishers import publishers
 from tests.lengths import length
 
 # A round in the bucket takes five times as long as one in a folder.
-ROUNDS = {"file": 100, "s3": length(25, 100)}
+ROUNDS = {"file": length(40, 100), "s3": length(25, 100)}
 CLI_ROUNDS = 3
 REASONS = {"lease-held": "ledger clear", "slots-used-up": "2 of 2 slots"}
 

@@ -9,7 +9,7 @@ from scenemosaic.manifests import open_manifest
 from scenemosaic.manifests.port import Manifest
 from tests.lengths import length
 from tests.manifests import conformance
-from tests.manifests.support import JOB, Case, DynamoCase, MemoryCase, at_once, row, until_settled
+from tests.manifests.support import JOB, Case, MemoryCase, at_once, row, until_settled
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=lambda check: check.__name__[6:])
@@ -19,8 +19,8 @@ def test_conforms(check: Callable[[Manifest, Case], None], made: Manifest, case:
 
 @pytest.mark.slow
 def test_a_long_race_has_one_winner_each_round(made: Manifest, case: Case):
-    # In an emulator it is the emulator's own code that lets one win.
-    rounds = length(25, 100) if isinstance(case, DynamoCase) else 100
+    # It is the database's own code that lets one win.
+    rounds = length(25, 100)
     conformance.check_a_race_to_insert_has_one_winner(made, case, workers=32, rounds=rounds)
 
 

@@ -7,11 +7,21 @@ import numpy as np
 import pytest
 
 from scenemosaic.recipes.recipe_rules import RESAMPLINGS
+from tests.lengths import IS_FULL
 from tests.mosaic.memory import recipe_for, write_mosaic
 from tests.mosaic.pictures import gdal_cog, levels_of, noise, same
 from tests.validators import assert_valid_cog
 
 DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "float64")
+# All of one with all of the other where sums may overflow or round; else each with each in turn.
+# Most pairs are compared value by value in test_hidden_pixels.py, too.
+EVERY = ("uint8", "float32")
+CASES = [
+    (dtype, resampling)
+    for row, dtype in enumerate(DTYPES)
+    for column, resampling in enumerate(RESAMPLINGS)
+    if dtype in EVERY or (row + column) % 3 == 0 or IS_FULL
+]
 
 
 def _check(tmp_path: Path, pixels: Any, nodata: Any, mask: Any, resampling: str) -> None:
@@ -38,8 +48,7 @@ def _is_rounded(pixels: Any, resampling: str) -> bool:
     return resampling == "bilinear" and pixels.dtype == np.float32
 
 
-@pytest.mark.parametrize("resampling", RESAMPLINGS)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("dtype", "resampling"), CASES)
 def test_every_level_equals_gdal(tmp_path: Path, dtype: str, resampling: str) -> None:
     _check(tmp_path, noise(dtype, (2, 512, 512)), None, None, resampling)
 

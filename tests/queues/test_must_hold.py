@@ -1,6 +1,6 @@
 """Messages, a fifth of them twice, and three consumers that are killed at random.
 
-400 of them, and 1,000 in full (:mod:`tests.lengths`).
+200 of them, and 1,000 in full (:mod:`tests.lengths`).
 """
 
 import random
@@ -17,9 +17,9 @@ from tests.queues.fleet import Fleet, start_module
 from tests.queues.landing import check_written_once
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-DISTINCT, BAD, TWICE = length(320, 800), length(16, 20), length(80, 200)
+DISTINCT, BAD, TWICE = length(160, 800), length(8, 20), length(40, 200)
 CONSUMERS = 3
-KILL_BELOW = tuple(length(below, 5 * below // 2) for below in (380, 320, 260, 200, 140, 80))
+KILL_BELOW = tuple(length(below, 5 * below) for below in (190, 160, 130, 100, 70, 40))
 HIDDEN_S = 5
 # No good message is in so many hands, however many of them die.
 MOST = len(KILL_BELOW) + 2

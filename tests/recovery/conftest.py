@@ -16,7 +16,9 @@ __all__ = ["Runner"]
 MakePlace = Callable[..., Place]
 
 
-@pytest.fixture(scope="session")
+# Of this package, not of the session: a server works while it waits, and so does a runner, which
+# asks it every second.
+@pytest.fixture(scope="package")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server that these tests share with no others, whose runs the runner would take, too."""
     with servers.running(start_prefect(tmp_path_factory.mktemp("prefect"))) as server:
@@ -35,7 +37,7 @@ def store_env(gates: Gates) -> Mapping[str, str]:
     return {"AWS_ENDPOINT_URL": gates.proxy.url, "SCENEMOSAIC_CLAIM_LEASE_S": "1"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def runner(
     prefect_server: str, store_env: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Runner]:

@@ -18,11 +18,12 @@ from scenemosaic.repair.engine import repair_windows
 from scenemosaic.session import Run
 from scenemosaic.tile import EncodedTile
 from scenemosaic.verification.verify import verify
+from tests.lengths import length
 from tests.repair.conftest import MakeJob
 from tests.repair.made import Made
 from tests.repair.writing import other_bytes, write_live
 
-ROUNDS = 100
+ROUNDS = length(40, 100)
 NAME = "0001_0001"
 
 

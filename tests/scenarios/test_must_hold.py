@@ -18,7 +18,7 @@ from tests.stores.patient import Patient
 
 # The manifests' races are as long: tests/manifests/test_conformance.py. In a folder it is our own
 # code that lets one win, in an emulator it is the emulator's, and a round takes ten times as long.
-ROUNDS, OF_AN_EMULATOR = 100, length(25, 100)
+ROUNDS, OF_AN_EMULATOR = 100, length(10, 100)
 
 
 @pytest.mark.slow

@@ -99,6 +99,6 @@ class Harness:
     door: Door
     versioned: bool = False
     defects: frozenset[str] = frozenset()
-    race_rounds: int = 5
+    race_rounds: int = 3
     # More than one page of a server. To make them takes long: once for each way of listing.
     listed: int = 1005

@@ -1,4 +1,8 @@
-"""Must hold: a verification of 10,000 tiles stays under 300 MiB."""
+"""Must hold: a verification of 10,000 tiles stays under 300 MiB.
+
+Usually of 2,500, which stays under 150 MiB: a process that verifies nothing has 100, and a tile may
+take as little more of it.
+"""
 
 import json
 import os
@@ -17,16 +21,17 @@ from scenemosaic.manifests.port import Inserted, Row
 from scenemosaic.planning import PlanOptions
 from scenemosaic.session import open_session
 from tests.jobs.places import REPOSITORY
+from tests.lengths import length
 from tests.verification.damage import ME
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-ACROSS, WINDOW = 100, 16
-MOST_MIB = 300
+ACROSS, WINDOW = length(50, 100), 16
+MOST_MIB = length(150, 300)
 
 
 @pytest.fixture
 def many_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Path]:
-    """A finished job of 10,000 windows, made without waiting for the disk: its ID and root."""
+    """A finished job of so many windows, made without waiting for the disk: its ID and root."""
     root, scene = tmp_path / "root", _scene(tmp_path / "scene.tif")
     options = PlanOptions(window=WINDOW, block_size=WINDOW)
     spec = job.plan_job([str(scene)], str(root), None, options)
@@ -73,7 +78,7 @@ def _as_it_comes() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
-def test_ten_thousand_tiles(many_tiles: tuple[str, Path]) -> None:
+def test_thousands_of_tiles(many_tiles: tuple[str, Path]) -> None:
     job_id, root = many_tiles
     command = [sys.executable, "-m", "tests.verification.measured", job_id, str(root), "-"]
     done = subprocess.run(

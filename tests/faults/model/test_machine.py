@@ -20,9 +20,10 @@ from tests.faults.model.explore import CHANCES, MOST_AT_ONCE, PARTS, RUNS, WAYS,
 from tests.faults.model.job import ENCODERS
 from tests.faults.model.mutants import MUTANTS
 from tests.faults.model.world import Fate, World
+from tests.lengths import length
 
-STEPS = 10_000
-SOUND_STORIES = 200
+# In full, what the design promises.
+STEPS, SOUND_STORIES = length(3_000, 10_000), length(80, 200)
 seen: Counter[str] = Counter()
 
 
@@ -79,12 +80,12 @@ def machine_settings(stories: int) -> settings:
 
 
 @pytest.mark.slow
-def test_the_invariants_hold_for_ten_thousand_steps() -> None:
+def test_the_invariants_hold_for_thousands_of_steps() -> None:
     seen.clear()
     run_state_machine_as_test(Machine, settings=machine_settings(STEPS // 68))
     assert seen.total() >= STEPS
     expected = {"START", "LAND", *(fate.name for fate in Fate)}
-    assert {name for name, count in seen.items() if count >= 100} == expected
+    assert {name for name, count in seen.items() if count >= STEPS // 100} == expected
 
 
 def test_the_machine_notices_a_mistake() -> None:
