@@ -2,12 +2,10 @@
 
 ``python -S tests/asking.py ADDRESS MODULE ARGUMENTS`` is such a fork for whoever needs a program:
 it stands where that stands, with its environment and its streams, and its exit code is that one's.
-What would end the program ends the fork, but for SIGKILL.
 """
 
 import json
 import os
-import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -44,9 +42,7 @@ def received(connection: socket.socket, size: int) -> bytes:
 
 def _main(name: str, module: str, *arguments: str) -> int:
     with ask(f"\0{name}", module, arguments, os.getcwd(), os.environ, [0, 1, 2]) as asked:
-        pid = int(received(asked, NUMBER))
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda number, _: os.kill(pid, number))
+        received(asked, NUMBER)
         code = int(received(asked, NUMBER))
     # As a shell has it of a process that a signal ended.
     return code if code >= 0 else 128 - code

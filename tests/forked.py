@@ -1,7 +1,7 @@
 """Commands as processes that need not import anything: forks of one that has done so.
 
 What a command imports takes longer than what most tests have it do. ``python -m tests.forked``
-imports all of it, once, and each command is a fork of it: a process of its own, with its own
+imports all but Prefect, once, and each command is a fork of it: a process of its own, with its own
 environment, folder, streams and exit code, in which :func:`flows.cli.main` begins as ever. So are
 the modules of tests that are processes.
 """
@@ -17,7 +17,6 @@ import pkgutil
 import runpy
 import select
 import selectors
-import shlex
 import signal
 import socket
 import subprocess
@@ -28,17 +27,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests import asking, databases
 from tests.asking import NUMBER, ask, received
-from tests.set_aside import set_prefect_aside
 
 COMMANDS = "flows.cli"
-_PYTHON = "SCENEMOSAIC_TESTS_PYTHON"
-_RUN = "prefect.engine"
 REPOSITORY = Path(__file__).resolve().parent.parent
 _OF_COMMANDS = ("terminal.console", "terminal.streams", "terminal.stopping", "verbs.gc",
                 "verbs.jobs", "verbs.ledger", "verbs.plan", "verbs.policy", "verbs.preflight",
                 "verbs.process", "verbs.publish", "verbs.repair", "verbs.verify")  # fmt: skip
+# What Prefect imports, by itself, of others.
+_OF_PREFECT = ("amplitude", "asgi_lifespan", "coolname", "fsspec", "griffe", "httpx", "humanize",
+               "pathspec", "pendulum", "prometheus_client", "pydantic_extra_types",
+               "pydantic_settings", "rich.console", "slugify", "websockets", "yaml")  # fmt: skip
 
 
 class Fork:
@@ -149,27 +148,6 @@ def forks() -> Forks:
     return made
 
 
-def runs() -> dict[str, str]:
-    """Variables of a runner or worker whose runs are to be forks: processes that import less.
-
-    Only where none of them is killed: of SIGKILL such a fork learns nothing.
-    """
-    return {_PYTHON: str(_python(os.environ[databases.FOLDER]))}
-
-
-@functools.cache
-def _python(folder: str) -> Path:
-    """Python, but for runs."""
-    asks = shlex.join([sys.executable, "-S", asking.__file__, forks().name, _RUN])
-    made = Path(folder) / f"python-{os.getpid()}"
-    made.write_text(
-        f'#!/bin/sh\n[ "$1 $2" = "-m {_RUN}" ] || exec {shlex.quote(sys.executable)} "$@"\n'
-        f'shift 2\nexec {asks} "$@"\n'
-    )
-    made.chmod(0o755)
-    return made
-
-
 def _read(file: Any) -> str:
     with file:
         file.seek(0)
@@ -177,7 +155,7 @@ def _read(file: Any) -> str:
 
 
 def _import_all() -> None:
-    """What commands import as they begin, and what they come to; a fork has no Prefect yet."""
+    """What commands import as they begin, and what they come to, but for Prefect."""
     import scenemosaic
     from scenemosaic.machine import one_thread
 
@@ -188,7 +166,8 @@ def _import_all() -> None:
         importlib.import_module(module.name)
     for name in ("cli", *_OF_COMMANDS):
         importlib.import_module(f"flows.{name}")
-    set_prefect_aside()
+    for name in _OF_PREFECT:
+        importlib.import_module(name)
     assert "prefect" not in sys.modules, "a command may not even import it where it needs it not"
     gc.freeze()
 
@@ -243,7 +222,6 @@ def _become(given: Any, streams: list[int]) -> list[str]:
     os.setpgid(0, 0)
     os.environ.clear()
     os.environ.update(env)
-    sys.executable = env.get(_PYTHON, sys.executable)
     os.chdir(folder)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)

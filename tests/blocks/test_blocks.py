@@ -1,9 +1,9 @@
 """Blocks: what they refuse, what they yield, and that no secret leaves them."""
 
+import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -18,8 +18,8 @@ from scenemosaic.access import Access, credentials_of
 from scenemosaic.errors import InputError, PermanentStoreError
 from scenemosaic.places import ManifestPlace, Place, StorePlace
 from tasks import credentials as _resolvers  # noqa: F401  # what resolves references
+from tests import servers
 from tests.conftest import REPOSITORY
-from tests.flows.test_deployment import prefect
 
 SECRET = "a-secret-that-must-not-show"
 BLOCKS: tuple[type[Block], ...] = (SceneStore, TileManifest, MosaicRecipe)
@@ -136,10 +136,16 @@ def test_credentials_that_are_gone_are_an_error_of_their_own() -> None:
 
 
 @pytest.mark.slow
-def test_one_command_registers_them_all(prefect_server: str, tmp_path: Path) -> None:
-    said = prefect(prefect_server, tmp_path, "block", "register", "-m", "blocks")
+def test_one_command_registers_them_all(prefect_server: str) -> None:
+    done = subprocess.run(
+        [servers.script("prefect"), "block", "register", "-m", "blocks"],
+        env={**os.environ, "PREFECT_API_URL": prefect_server, "PYTHONPATH": servers.PYTHONPATH},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for block in BLOCKS:
-        assert block.get_block_type_name() in said
+        assert block.get_block_type_name() in done.stdout
 
 
 def test_a_plain_install_has_the_blocks_and_serves_every_flow() -> None:

@@ -95,8 +95,8 @@ def start_command(
 
 
 def serving_env(url: str) -> dict[str, str]:
-    """Of a ``serve`` that looks for runs every second rather than every ten, and forks them."""
-    return {"PREFECT_API_URL": url, "PREFECT_RUNNER_POLL_FREQUENCY": "1", **forked.runs()}
+    """Of a ``serve`` that looks for runs every second rather than every ten."""
+    return {"PREFECT_API_URL": url, "PREFECT_RUNNER_POLL_FREQUENCY": "1"}
 
 
 @contextmanager

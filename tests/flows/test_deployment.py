@@ -1,6 +1,7 @@
 """prefect.yaml says what the table of deployments says, lands as it is, and a worker runs it."""
 
 import json
+import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,19 +11,26 @@ import yaml
 
 from flows.server.deployment_table import NAME, TABLE, TAGS, Entry
 from scenemosaic import keys
-from tests import forked
+from tests import servers
 from tests.flows.scenes import BLOCK, WINDOW
-from tests.flows.serving import REPOSITORY, api, environment, finish, flow_runs
+from tests.flows.serving import COMMAND_S, REPOSITORY, api, environment, flow_runs
 
 POOL = "scenemosaic"
 
 
 def prefect(url: str, folder: Path, *arguments: str) -> str:
-    extra = {"PREFECT_API_URL": url, "NO_COLOR": "1", "COLUMNS": "200", **forked.runs()}
-    given = ["--no-prompt", *arguments]
-    answer = finish(forked.forks().start("prefect.__main__", given, folder, environment(extra)))
-    assert answer.code == 0, answer.out + answer.err
-    return answer.out
+    extra = {"PREFECT_API_URL": url, "NO_COLOR": "1", "COLUMNS": "200"}
+    done = subprocess.run(
+        [servers.script("prefect"), "--no-prompt", *arguments],
+        cwd=folder,
+        env=environment(extra),
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def listed(entry: Entry) -> dict[str, Any]:

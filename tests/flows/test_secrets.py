@@ -1,6 +1,8 @@
 """No secret reaches Prefect's records, a store, a manifest, or what a command says."""
 
 import json
+import subprocess
+import sys
 import urllib.error
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +15,7 @@ import boto3
 import pytest
 
 from scenemosaic import keys
-from tests import forked, servers
+from tests import servers
 from tests.flows import canaries
 from tests.flows.canaries import SECRETS
 from tests.flows.run_canaries import BUCKET
@@ -21,7 +23,6 @@ from tests.flows.scenes import BLOCK, WINDOW, make_scene
 from tests.flows.serving import (
     COMMAND_S,
     environment,
-    finish,
     request,
     run_command,
     serving_env,
@@ -169,10 +170,17 @@ def _items(folder: Path, web: str, userinfo: str) -> str:
 
 
 def _save_blocks(said: Said, endpoint: str, shut: str) -> None:
-    module, env = "tests.flows.run_canaries", environment({"PREFECT_API_URL": said.url})
-    done = finish(forked.forks().start(module, [endpoint, shut], said.folder, env))
-    said.add("saving blocks", done.out + done.err)
-    assert done.code == 0, done.err
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.flows.run_canaries", endpoint, shut],
+        cwd=said.folder,
+        env=environment({"PREFECT_API_URL": said.url}),
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_S,
+        check=False,
+    )
+    said.add("saving blocks", done.stdout + done.stderr)
+    assert done.returncode == 0, done.stderr
 
 
 @contextmanager
