@@ -1,6 +1,7 @@
 """``scenemosaic demo``: a made-up scene, its mosaic, local files and SQLite alone."""
 
 from pathlib import Path
+from typing import Final
 
 from flows.engines.limits import Limits, default_workers
 from flows.scenes.stopwatch import Stopwatch
@@ -10,6 +11,8 @@ from flows.verbs.process import Request, process
 from scenemosaic.errors import StoreError
 from scenemosaic.job import PlanOptions
 from scenemosaic.places import place_at
+
+_ADVICE: Final = "free some space, or choose another folder with --to"
 
 
 def demo(folder: Path, size: int, console: Console) -> int:
@@ -29,7 +32,9 @@ def _make(scene: Path, size: int, console: Console) -> None:
         with watch.stage(f"making a scene of {size} x {size} pixels", progress):
             made = make_scene(scene, size, progress.copied_rows)
     except OSError as error:
-        raise StoreError(f"{scene}: cannot be written ({error.strerror or error})") from error
+        # GDAL's own "see previous exception" is that one.
+        said = error.strerror or error.__cause__ or error
+        raise StoreError(f"{scene}: cannot be written ({said}); {_ADVICE}") from error
     finally:
         progress.close()
     progress.say(

@@ -1,6 +1,8 @@
 """A made-up satellite scene for the demo: the same pixels for the same size, on every machine."""
 
+import secrets
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +14,8 @@ from rasterio.transform import from_origin
 from rasterio.windows import Window
 
 from scenemosaic.errors import InputError
+from scenemosaic.sources.tiff_structure import Truncated, tiff_images
+from scenemosaic.stores.local_files import read_range
 
 SMALLEST: Final = 64
 LARGEST: Final = 65_536
@@ -31,17 +35,33 @@ def make_scene(path: Path, size: int, progress: Callable[[int, int], None]) -> b
     """Write a scene of ``size`` x ``size`` pixels, 3 x uint16, nodata 0 along a slanted edge.
 
     ``progress`` is told rows done and rows in all. False where ``path`` holds
-    it already: a scene appears under its name only once it is whole.
+    it already: a scene appears under its name only once it is whole. Raises OSError.
     """
     if not SMALLEST <= size <= LARGEST:
         raise InputError(f"the demo's scene has {SMALLEST} to {LARGEST} pixels a side, not {size}")
     if path.exists():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.part")
-    _write(scratch, size, progress)
-    scratch.replace(path)
+    # A name of its own: another demo may be making the same scene.
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        _write(scratch, size, progress)
+        _check(scratch)
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
     return True
+
+
+def _check(scratch: Path) -> None:
+    """GDAL writes what it still holds as it closes the file, and then tells nobody of a fault."""
+    with scratch.open("rb") as file:
+        try:
+            whole = tiff_images(partial(read_range, file.fileno()), scratch.stat().st_size)
+        except Truncated as error:
+            raise OSError(str(error)) from error
+    if not whole:
+        raise OSError("it came out without an image")
 
 
 def _write(scratch: Path, size: int, progress: Callable[[int, int], None]) -> None:

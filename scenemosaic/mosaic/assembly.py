@@ -1,6 +1,5 @@
 """Assembly: the stored tiles become one composed object. Only the top levels are computed."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +14,10 @@ from scenemosaic.mosaic.at_hand import at_hand
 from scenemosaic.mosaic.box_bytes import NO_BOXES, StandingBoxes, ready_box
 from scenemosaic.mosaic.contract import check_contract
 from scenemosaic.mosaic.picture import Picture
-from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, Scratch, read_pieces
+from scenemosaic.mosaic.pieces import Fetch, Mask, PieceLevel, Pixels, read_pieces
 from scenemosaic.mosaic.progress import Told, untold
 from scenemosaic.mosaic.reaching import reaching_levels
+from scenemosaic.mosaic.scratch import Scratch, scratch_file
 from scenemosaic.mosaic.stitch import Stitched, StoredTile, stitch, stored_tile, tile_levels
 from scenemosaic.mosaic.top import AT_ONCE, TopMaker
 from scenemosaic.mosaic.top_boxes import box_levels, top_boxes
@@ -78,8 +78,7 @@ def assembled(
     tiling = recipe.tiling()
     levels = tile_levels(tiles, tile_recipes(recipe))
     seeds = levels.pop() if len(levels) > tiling.tile_levels + 1 else None
-    with tempfile.NamedTemporaryFile(prefix="scenemosaic-") as file:
-        scratch = Scratch(file.file, file.name)
+    with scratch_file() as scratch:
         near = at_hand(tiles, copying.least_bytes)
         fetch = near.fetching(_fetcher(get, scratch))
         picture = Picture(recipe, template, partial(_whole, tuple(levels), template, fetch))

@@ -1,10 +1,8 @@
 """A level of the mosaic as runs, each with the place where its bytes lie."""
 
-import io
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import IO, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +17,7 @@ from scenemosaic.stores.port import CopyRun, FileSlice, Segment
 from scenemosaic.tiff import decode
 from scenemosaic.tiff.ifd import BadTiff
 from scenemosaic.tiff.layout import Level, LevelShape, Placed, Template, plan_file
-from scenemosaic.tiff.runs import Crcs, Run
+from scenemosaic.tiff.runs import Crcs
 from scenemosaic.tile import block_coding, level_shape
 
 Pixels = npt.NDArray[Any]
@@ -131,27 +129,3 @@ def _by_gdal(data: bytes, recipe: Recipe) -> tuple[Pixels, Mask | None]:
             return dataset.read(), mask
     except rasterio.errors.RasterioError as error:
         raise BadTiff(f"the blocks of a level cannot be decoded: {error}") from error
-
-
-@dataclass(slots=True)
-class Scratch:
-    """A local file that takes encoded runs of the top levels until the mosaic is composed."""
-
-    file: IO[bytes]
-    path: str
-    _end: int = field(default=0)
-
-    def add(self, run: Run) -> FileSlice | None:
-        """Append a run; None where all its blocks are sparse."""
-        size = run.size_bytes
-        if not size:
-            return None
-        self.file.seek(0, io.SEEK_END)
-        self.file.writelines(run.pieces)
-        self.file.flush()
-        start, self._end = self._end, self._end + size
-        return FileSlice(self.path, start, size)
-
-    def read(self, part: FileSlice) -> bytes:
-        """The bytes of a run that was added; from any thread."""
-        return os.pread(self.file.fileno(), part.size_bytes, part.offset)

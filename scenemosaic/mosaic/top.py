@@ -24,10 +24,10 @@ from scenemosaic.mosaic.pieces import (
     Piece,
     PieceLevel,
     Pixels,
-    Scratch,
     read_pieces,
 )
 from scenemosaic.mosaic.progress import Told, untold
+from scenemosaic.mosaic.scratch import Scratch
 from scenemosaic.recipes.recipe import Recipe
 from scenemosaic.stores.port import CopyRun
 from scenemosaic.tiff.deflate import unless_asked

@@ -35,6 +35,9 @@ _ADVICE = {
     errno.EROFS: "; choose a root that can be written",
     errno.ENOSPC: "; free some space",
     errno.EDQUOT: "; free some space",
+    errno.EFBIG: "; raise the limit on the size of files (ulimit -f), or choose another root",
+    errno.EMFILE: "; raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "; raise the system's limit on open files (fs.file-max)",
     errno.EXDEV: "; keep the whole root on one file system",
     errno.ENOTDIR: "; a part of the path is a file, not a folder",
 }

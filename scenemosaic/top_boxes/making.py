@@ -9,7 +9,8 @@ from scenemosaic.errors import IncompleteError
 from scenemosaic.machine.parallel import in_parallel
 from scenemosaic.mosaic.box_bytes import BoxBytes, Get, box_bytes
 from scenemosaic.mosaic.contract import check_contract
-from scenemosaic.mosaic.pieces import PieceLevel, Scratch
+from scenemosaic.mosaic.pieces import PieceLevel
+from scenemosaic.mosaic.scratch import Scratch
 from scenemosaic.mosaic.stitch import StoredTile, tile_levels
 from scenemosaic.mosaic.top import Box, Made, TopMaker
 from scenemosaic.mosaic.top_boxes import exact_coding, exact_levels, size_below

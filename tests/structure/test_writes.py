@@ -76,6 +76,7 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ("flows.verbs.demo_scene", "make_scene", ".replace()"): (
         "the demo's scene gets its name once it is whole"
     ),
+    ("flows.verbs.demo_scene", "make_scene", ".unlink()"): "its own hidden file",
     ("flows.terminal.streams", "open_closed_streams", "os.open for writing"): "/dev/null",
     ("flows.terminal.streams", "open_closed_streams", "open with mode 'w'"): "/dev/null, too",
     ("flows.terminal.streams", "drop", "os.open for writing"): "/dev/null",
