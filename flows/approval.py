@@ -2,13 +2,13 @@
 
 import logging
 
-import httpx
 from prefect.context import FlowRunContext
 from prefect.exceptions import FlowPauseTimeout
 from prefect.flow_runs import pause_flow_run, suspend_flow_run
 from prefect.input import RunInput
 from pydantic import Field
 
+from flows.server import lost
 from flows.server.api import PrefectUnavailable
 from scenemosaic.errors import NotApproved
 from scenemosaic.publishing.latest import Target
@@ -60,8 +60,8 @@ def _wait(question: type[Approval], within_s: int, key: str) -> Approval:
         )
     except FlowPauseTimeout as error:
         raise NotApproved(f"nobody answered within {within_s} s: {error}") from error
-    except httpx.TransportError as error:
+    except lost.LOST as error:
         raise PrefectUnavailable(
-            f"Prefect's API does not answer any more ({error}), so that nobody can approve, and "
-            "nothing was published: start it (prefect server start), and publish again"
+            f"{lost.said(error)}, so that nobody can approve, and nothing was published: "
+            "start it (prefect server start), and publish again"
         ) from error

@@ -10,6 +10,8 @@ from flows.engines import batches
 from flows.engines.clusters import collect, pool_of
 from flows.engines.limits import Limits
 from flows.engines.own_cluster import OwnCluster
+from flows.server import lost
+from flows.server.api import PrefectUnavailable
 from scenemosaic.auditing.audit import Record
 from scenemosaic.job import Run
 from scenemosaic.repair.engine import RepairBatch, Survey, WindowRepair
@@ -46,13 +48,20 @@ def all_windows(
 def all_windows_in_a_flow(
     found: Survey, *, run: Run, limits: Limits, unrecorded: list[Record]
 ) -> list[WindowRepair]:
-    """The same for a command, which is no flow run: Prefect knows it by the job's ID alone."""
+    """The same for a command, which is no flow run: Prefect knows it by the job's ID alone.
+
+    Raises PrefectUnavailable.
+    """
     work = partial(all_windows, found, run=run, limits=limits, unrecorded=unrecorded)
 
     def repair_job(job_id: str) -> list[WindowRepair]:
         return work()
 
     flow: Any = Flow(repair_job, name="repair-windows", persist_result=False)
-    state: State[Any] = flow(found.spec.plan.job_id, return_state=True)
+    try:
+        state: State[Any] = flow(found.spec.plan.job_id, return_state=True)
+    except lost.LOST as error:
+        said = f"{lost.said(error)}; what was replaced stays: run the command again"
+        raise PrefectUnavailable(said) from error
     outcomes: list[WindowRepair] = state.result()
     return outcomes

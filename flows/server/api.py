@@ -5,6 +5,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -114,8 +115,8 @@ def _port(process: "subprocess.Popen[bytes]", start_s: float) -> int:
     if not line.isdigit():
         _stop(process)
         raise PrefectUnavailable(
-            "Prefect's temporary server ended as it started: "
-            f"set {_API} to a running server's (prefect server start)"
+            f"Prefect's temporary server ended as it started: {temporary_folder()}; "
+            f"or set {_API} to a running server's (prefect server start)"
         )
     return int(line)
 
@@ -143,6 +144,11 @@ def _use(url: str) -> None:
 def is_temporary() -> bool:
     """Whether this process's API is one that ends with it: what it records, nobody reads."""
     return os.environ.get(_API, "") == os.environ.get(_TEMPORARY)
+
+
+def temporary_folder() -> str:
+    """Where a temporary server keeps its database, with what to do where that has no room."""
+    return f"its database is below {tempfile.gettempdir()}, which needs room; TMPDIR names another"
 
 
 def answers(url: str) -> bool:

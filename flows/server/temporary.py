@@ -36,6 +36,13 @@ def main() -> None:
     """Serve until standard input ends."""
     home = Path(tempfile.mkdtemp(prefix="scenemosaic-prefect-"))
     threading.Thread(target=_end_with_parent, args=(home,), daemon=True).start()
+    try:
+        _serve_in(home)
+    finally:  # where it does not start; else the other thread ends the process
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _serve_in(home: Path) -> None:
     database, template = home / "prefect.db", _template()
     fresh = not _copied(template, database)
     for name in [name for name in os.environ if name.startswith("PREFECT_")]:

@@ -27,6 +27,7 @@ from flows.engines.limits import Limits, limits_of_each
 from flows.engines.own_cluster import OwnCluster
 from flows.engines.reaching import check_answers
 from flows.scenes.session import Session, Silent
+from flows.server import lost
 from flows.server.api import PrefectUnavailable
 from flows.server.patience import PATIENCE_S, is_refusal, patiently
 from flows.starting.launch import Ended, Launch, Started
@@ -114,9 +115,9 @@ class InProcess:
         try:
             with in_hand.scene():
                 state = Context().run(_with, settings, work)
-        except httpx.TransportError as error:
+        except lost.LOST as error:
             if not session.reports:
-                raise PrefectUnavailable(f"Prefect's API went away ({error})") from error
+                raise PrefectUnavailable(lost.said(error)) from error
             report = session.reports[-1]
             name = "AlreadyMosaicked" if report.all_was_there else "Mosaicked"
             return Ended(name, report.summary, None, report.exit_code)

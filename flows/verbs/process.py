@@ -93,26 +93,25 @@ def _plan(request: Request) -> JobSpec:
 
 
 def _run_flow(request: Request, session: Session) -> ProcessReport:
-    import httpx
-
+    from flows.server import lost
     from flows.starting.planned_run import process_planned
 
     collector.work()
     quiet_prefect()
     try:
         state = process_planned(session, request.limits, request.options)
-    except httpx.TransportError as error:
-        return _unrecorded(session, error)
+    except lost.LOST as error:
+        return _unrecorded(session, error, lost.said(error))
     return _value(state.result(raise_on_failure=False))
 
 
-def _unrecorded(session: Session, error: Exception) -> ProcessReport:
+def _unrecorded(session: Session, error: Exception, said: str) -> ProcessReport:
     """What was done counts, also where Prefect could not be told."""
     if not session.reports:
         raise PrefectUnavailable(
-            f"Prefect's API went away ({error}); what is committed stays: run the command again"
+            f"{said}; what is committed stays: run the command again"
         ) from error
-    _log.warning("Prefect's API went away (%s): it will show this run as still running", error)
+    _log.warning("%s: it will show this run as still running", said)
     return session.reports[-1]
 
 

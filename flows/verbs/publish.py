@@ -60,12 +60,11 @@ def publish(request: Request, console: Console) -> int:
 
 
 def _run_flow(request: Request, spec: JobSpec, console: Console) -> Publication:
-    import httpx
-
     from flows.forms.fitting import check_given, kinds_of
     from flows.in_process import quiet_prefect
     from flows.publish import GIVEN, Given
     from flows.publish import publish as flow
+    from flows.server import lost
     from flows.server.tagged import tagged
 
     parameters = {
@@ -86,13 +85,12 @@ def _run_flow(request: Request, spec: JobSpec, console: Console) -> Publication:
     try:
         with tagged():
             flow(**parameters, return_state=True)
-    except httpx.TransportError as error:
+    except lost.LOST as error:
         if not given.results:
             raise PrefectUnavailable(
-                f"Prefect's API went away ({error}): see "
-                f"{show(request.ledger, spec.root)} for what became of it"
+                f"{lost.said(error)}: see {show(request.ledger, spec.root)} for what became of it"
             ) from error
-        _log.warning("Prefect's API went away (%s): it shows this run as still running", error)
+        _log.warning("%s: it shows this run as still running", lost.said(error))
     finally:
         GIVEN.reset(token)
     return _value(given.results)

@@ -5,6 +5,7 @@ import pwd
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable
@@ -111,6 +112,21 @@ def test_one_that_ends_as_it_starts_is_said_so(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(server, "_SCRIPT", Path(os.devnull))
     with pytest.raises(PrefectUnavailable, match="ended as it started"):
         server.start_temporary()
+
+
+def test_one_that_cannot_start_says_where_it_needs_room_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    modules, room = tmp_path / "modules", tmp_path / "room"
+    modules.mkdir()
+    room.mkdir()
+    (modules / "uvicorn.py").write_text("raise OSError('no room')")
+    monkeypatch.setenv("PYTHONPATH", str(modules))
+    monkeypatch.setenv("TMPDIR", str(room))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with pytest.raises(PrefectUnavailable, match=f"{room}, which needs room; TMPDIR names"):
+        server.start_temporary()
+    assert not list(room.iterdir())
 
 
 def test_one_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

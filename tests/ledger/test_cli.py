@@ -303,7 +303,7 @@ def test_a_command_that_waits_says_that_its_server_is_gone(spec: JobSpec, tmp_pa
         server.stop()
     answer = finish(process)
     assert answer.code == 5, answer.err
-    assert "Prefect's API does not answer any more" in answer.err
+    assert "Prefect's API went away" in answer.err
     assert "nothing was published" in answer.value()["error"]["message"]
     assert not open_session(spec).store.head(keys.ledger_key("daily"))
 
