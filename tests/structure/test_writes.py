@@ -91,6 +91,7 @@ ALLOWED: dict[tuple[str, str, str], str] = {
     ("flows.server.temporary", "_end_with_parent", "shutil.rmtree"): (
         "the temporary server's own home, made by this process"
     ),
+    ("flows.server.temporary", "main", "shutil.rmtree"): "the same home, where it did not start",
 }
 
 

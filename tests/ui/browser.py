@@ -1,10 +1,9 @@
 """Prefect's pages in a headless Chromium, and the form of a deployment as a person fills it."""
 
-import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from playwright.sync_api import (
     Locator,
     Page,
     Request,
-    TimeoutError,
+    Response,
     expect,
     sync_playwright,
 )
@@ -24,6 +23,7 @@ _VALIDATE, _CREATE = "/ui/schemas/validate", "/create_flow_run"
 # A run is asked for at once where the form was found right.
 _FOLLOWS_MS = 10_000
 _TRIES = 4
+_LOOK_MS = 100
 # Not by page.route: without the browser's cache each page reads all of Prefect's code anew.
 _NOBODY_ELSE = ("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",)
 _SIZE = {"width": 1000, "height": 560}
@@ -110,20 +110,27 @@ class Form:
     def start(self) -> None:
         """Submit what fits, and open the run that it makes."""
         asked: list[Request] = []
-        self.page.on("request", lambda made: asked.append(made) if _CREATE in made.url else None)
-        run = self.page.get_by_role("link", name="View run").first
-        for _ in range(_TRIES):
+        answers: list[Response] = []
+        self.page.on("request", lambda one: asked.append(one) if _CREATE in one.url else None)
+        self.page.on("response", lambda one: answers.append(one) if _CREATE in one.url else None)
+        for tries in range(1, _TRIES + 1):
             with self.page.expect_response(re.compile(_VALIDATE)):
                 self.submit.click()
             # After a mistake the page only checks again, and wants one more click.
-            with contextlib.suppress(TimeoutError):
-                run.wait_for(timeout=_FOLLOWS_MS)
-            if asked:
+            self._wait(lambda: bool(asked), _FOLLOWS_MS)
+            self._wait(lambda: len(answers) == len(asked), WAIT_MS)
+            if any(one.ok for one in answers):
                 break
-        # Gone to by its address: the page changes by itself at the same moment.
-        address = run.get_attribute("href")
-        assert address is not None
-        self.page.goto(address)
+            assert tries < _TRIES, [one.status for one in answers]
+        made = next(one for one in answers if one.ok)
+        # Gone to by its address: the link to it is shown for a moment only.
+        self.page.goto(f"/v2/runs/flow-run/{made.json()['id']}")
+
+    def _wait(self, until: Callable[[], bool], most_ms: int) -> None:
+        for _ in range(most_ms // _LOOK_MS):
+            if until():
+                return
+            self.page.wait_for_timeout(_LOOK_MS)
 
 
 def artifact(page: Page, run: str, key: str) -> None:
